@@ -62,7 +62,7 @@ interface Measured {
   readonly firstMs: readonly number[];
   readonly delays: readonly number[];
   readonly framesPerSecond: number;
-  /** Of the service, all threads, while the long message is written. */
+  /** The processor time of the service, with all threads, while the long message is written. */
   readonly cpuShare: number;
   readonly cpuUsPerFrame: number;
 }

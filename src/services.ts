@@ -18,13 +18,13 @@ import type { Database } from './db/transaction.ts';
 import type { Vault } from './encryption/vault.ts';
 import { createChangePurge } from './events/changes/service.ts';
 import { createHub } from './events/hub.ts';
-import { createLiveTexts } from './events/partials/liveTexts.ts';
+import { createLivePartials } from './events/partials/livePartials.ts';
 import { createEvents } from './events/service.ts';
 import type { GatewayTimes } from './gateway/times.ts';
 import { createUploadFetch } from './http/fetchUpload.ts';
 import { createPassOn, type ReadFrom } from './http/passOn.ts';
 import { createRateLimiter } from './http/rates.ts';
-import { createRemoteTexts, type RemoteTextsTimes, subscribeAnywhere } from './http/remoteTexts.ts';
+import { createRemotePartials, type RemotePartialsTimes, subscribeAnywhere } from './http/remotePartials.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
 import { loadModels } from './models/catalogue.ts';
@@ -64,7 +64,7 @@ export interface AppTimes {
   readonly sweep?: SweepTimes;
   readonly gateway?: Partial<GatewayTimes>;
   readonly gitProviders?: Partial<ProviderTimes>;
-  readonly remoteTexts?: Partial<RemoteTextsTimes>;
+  readonly remotePartials?: Partial<RemotePartialsTimes>;
 }
 
 /** Called in reverse order. */
@@ -190,7 +190,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     providerKeys,
   });
   const models = loadModels(config.pricesFile);
-  const liveTexts = createLiveTexts();
+  const livePartials = createLivePartials();
   const runtime = createRuntime({
     config,
     database,
@@ -201,7 +201,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     models,
     hasOneUser: isAlone,
     allowPrivate,
-    liveTexts,
+    livePartials,
     nextId: createIds(),
     onBackgroundError,
     times: times.worker,
@@ -244,15 +244,18 @@ export function createServices({ config, logger, database, vault, owner, closers
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
   const hub = createHub({ onBackgroundError });
-  const remoteTexts = createRemoteTexts({
+  const remotePartials = createRemotePartials({
     nodes,
-    liveTexts,
+    livePartials,
     nextId: createIds(),
     clock: systemClock,
-    times: times.remoteTexts,
+    times: times.remotePartials,
   });
-  closers.push(remoteTexts.close);
-  const openPartials = subscribeAnywhere(liveTexts, nodes.isCluster ? remoteTexts.subscribe : undefined);
+  closers.push(remotePartials.close);
+  const openPartials = subscribeAnywhere(
+    livePartials,
+    nodes.isCluster ? remotePartials.subscribe : undefined,
+  );
   const checkFetch = createOutgoingFetch({
     allowPrivate,
     timeoutMs: checkTimeoutMs,
@@ -298,7 +301,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       waitingMax: config.waitingMax,
     }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
-    events: createEvents({ database, hub, keys, liveTexts, openPartials, onBackgroundError }),
+    events: createEvents({ database, hub, keys, livePartials, openPartials, onBackgroundError }),
     usages: createUsages({ database }),
     feedback: createFeedback({ database, nextId: createIds() }),
     workspaces,

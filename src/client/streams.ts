@@ -59,7 +59,7 @@ function isPartial(value: object): value is Omit<PartialEvent, 'type'> {
 }
 
 /** The unfinished texts of the current connection. After a lost one, they are taken back and sent again. */
-function createConnectionTexts() {
+function createConnectionPartials() {
   const open = createOpenTexts();
   let isLost = false;
 
@@ -110,7 +110,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
     { from = 0, partials, ...options }: EventsOptions & { readonly partials: boolean },
   ): AsyncGenerator<ParleyEvent | PartialEvent, void, undefined> {
     let [next, seen] = [from, -1];
-    const texts = createConnectionTexts();
+    const texts = createConnectionPartials();
     const onState = (state: StreamState) => {
       texts.onState(state);
       options.onState?.(state);

@@ -2,8 +2,8 @@
 // written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
 // connection takes, so that a slow one holds at most the entries of one read.
 import { setImmediate } from 'node:timers/promises';
-import type { Partial } from './decoder/openTexts.ts';
-import { type ChannelTexts, openChannelTexts } from './partials/channelTexts.ts';
+import type { PartialText } from './decoder/openTexts.ts';
+import { type ChannelPartials, openChannelPartials } from './partials/channelPartials.ts';
 import { Batch, type Entry, type Log, type Receiver } from './receiver.ts';
 
 export interface Subscription {
@@ -24,7 +24,7 @@ interface Subscriber {
   /** The connection accepts no more data for now. */
   blocked: boolean;
   /** Has all unfinished texts, and receives what is added to them. */
-  hasTexts: boolean;
+  hasPartials: boolean;
 }
 
 interface Channel {
@@ -35,12 +35,12 @@ interface Channel {
   pumping: boolean;
   again: boolean;
   /** Undefined while no subscriber wants unfinished texts. */
-  texts: ChannelTexts | undefined;
+  texts: ChannelPartials | undefined;
   /** Entries and partials are written to subscribers one batch after the other, so that their order is the same for all. */
   writing: Promise<void>;
 }
 
-const wantsTexts = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
+const wantsPartials = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
 
 export type Hub = ReturnType<typeof createHub>;
 
@@ -54,7 +54,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     channel.subscribers.delete(subscriber);
     if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
-    if (channel.texts !== undefined && !channel.subscribers.values().some(wantsTexts)) closeTexts(channel);
+    if (channel.texts !== undefined && !channel.subscribers.values().some(wantsPartials))
+      closePartials(channel);
     // A client that does not read would not notice the end either.
     if (subscriber.blocked) subscriber.receiver.destroy();
     else subscriber.receiver.end();
@@ -67,7 +68,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   /** The connection is full. The subscriber reads by itself when it has room again. */
   function block(subscriber: Subscriber): void {
     subscriber.live = false;
-    subscriber.hasTexts = false;
+    subscriber.hasPartials = false;
     subscriber.blocked = true;
   }
 
@@ -76,7 +77,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     if (!subscriber.receiver.receive(batch)) block(subscriber);
   }
 
-  function sendTexts(subscriber: Subscriber, batch: Batch<Partial>): void {
+  function sendPartials(subscriber: Subscriber, batch: Batch<PartialText>): void {
     if (batch.entries.length > 0 && subscriber.receiver.receivePartials?.(batch) === false) block(subscriber);
   }
 
@@ -87,16 +88,16 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     return done;
   }
 
-  function closeTexts(channel: Channel): void {
+  function closePartials(channel: Channel): void {
     channel.texts?.close();
     channel.texts = undefined;
   }
 
-  async function deliverTexts(channel: Channel, partials: readonly Partial[]): Promise<void> {
+  async function deliverPartials(channel: Channel, partials: readonly PartialText[]): Promise<void> {
     const shared = new Batch(partials);
     for (const [i, subscriber] of [...channel.subscribers].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (subscriber.hasTexts && all.has(subscriber)) sendTexts(subscriber, shared);
+      if (subscriber.hasPartials && all.has(subscriber)) sendPartials(subscriber, shared);
     }
   }
 
@@ -105,19 +106,19 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
    * that is where it is known which texts are in the log. For the same reason, the texts are subscribed to only then:
    * every event that ends one of them is still to come.
    */
-  function shareTexts(channel: Channel, subscribers: Iterable<Subscriber>): void {
+  function sharePartials(channel: Channel, subscribers: Iterable<Subscriber>): void {
     const { cursor } = channel;
     const lacking = [...subscribers].filter(
-      (one) => wantsTexts(one) && one.live && !one.hasTexts && one.cursor === cursor && all.has(one),
+      (one) => wantsPartials(one) && one.live && !one.hasPartials && one.cursor === cursor && all.has(one),
     );
     if (lacking.length === 0) return;
-    channel.texts ??= openChannelTexts(channel.log, (take) =>
-      inOrder(channel, () => deliverTexts(channel, take())).catch(onBackgroundError),
+    channel.texts ??= openChannelPartials(channel.log, (take) =>
+      inOrder(channel, () => deliverPartials(channel, take())).catch(onBackgroundError),
     );
     const known = new Batch(channel.texts?.list() ?? []);
     for (const subscriber of lacking) {
-      subscriber.hasTexts = true;
-      sendTexts(subscriber, known);
+      subscriber.hasPartials = true;
+      sendPartials(subscriber, known);
     }
   }
 
@@ -137,8 +138,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
         subscriber.live = true;
         channel.cursor ??= subscriber.cursor;
-        if (wantsTexts(subscriber))
-          inOrder(channel, () => shareTexts(channel, [subscriber])).catch(onBackgroundError);
+        if (wantsPartials(subscriber))
+          inOrder(channel, () => sharePartials(channel, [subscriber])).catch(onBackgroundError);
         if (shared !== undefined) return;
         // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
@@ -175,7 +176,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         channel.cursor = last.cursor;
         channel.texts?.cover(page.entries);
         await deliver(channel, before, page.entries, last.cursor);
-        shareTexts(channel, channel.subscribers);
+        sharePartials(channel, channel.subscribers);
       });
       if (!page.more) return;
     }
@@ -221,7 +222,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       live: false,
       reading: false,
       blocked: false,
-      hasTexts: false,
+      hasPartials: false,
     };
     channel.subscribers.add(subscriber);
     all.add(subscriber);

@@ -5,7 +5,7 @@ import type { Database } from '../db/transaction.ts';
 import { kib, mib } from '../validation/schema.ts';
 import { compareCursors, cursorOf, parseCursor } from './changes/cursor.ts';
 import { readChanges } from './changes/store.ts';
-import type { LiveConversation, SubscribeToTexts } from './partials/liveTexts.ts';
+import type { LiveConversation, SubscribeToPartials } from './partials/livePartials.ts';
 import type { Log } from './receiver.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
 
@@ -35,7 +35,7 @@ function wasCut(events: readonly StoredEvent[]): boolean {
 export function conversationLog(
   database: Database,
   conversation: LiveConversation,
-  openPartials: SubscribeToTexts,
+  openPartials: SubscribeToPartials,
 ): Log {
   const { key } = conversation;
   const isGone = async () => (await database.run(findEnds, [key])).length === 0;

@@ -1,6 +1,6 @@
 // The two ends of a stream: the log that is read, and the receiver that its entries are written to.
-import type { Partial } from './decoder/openTexts.ts';
-import type { PartialListener, PartialSubscription } from './partials/liveTexts.ts';
+import type { PartialText } from './decoder/openTexts.ts';
+import type { PartialListener, PartialSubscription } from './partials/livePartials.ts';
 
 export interface Entry {
   /** The position of the entry in its log, as subscribers send it back. */
@@ -48,8 +48,8 @@ type Serialize<Item, Form> = (entries: readonly Item[]) => Form;
 export interface Receiver {
   /** Returns false if the connection is full. It then gets nothing until it drains. */
   receive(batch: Batch): boolean;
-  /** The same for unfinished texts. Absent if the client does not want them. */
-  receivePartials?(batch: Batch<Partial>): boolean;
+  /** Like `receive`, for partials. It is absent if the client has not asked for them. */
+  receivePartials?(batch: Batch<PartialText>): boolean;
   /** Keeps the connection alive while nothing happens. */
   beat(): void;
   /** Closes the connection after everything was sent. */

@@ -55,7 +55,7 @@ export const PartialText = Type.Object(
     text: Type.String(),
   },
   {
-    $id: 'Partial',
+    $id: 'PartialText',
     description: 'Text that is not in the log yet. It has no `id:`, and no request returns it again.',
     additionalProperties: false,
   },

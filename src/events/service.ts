@@ -15,8 +15,8 @@ import { newestPosition } from './changes/store.ts';
 import { notifyForeignChanges } from './foreignChanges.ts';
 import type { Hub, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
-import type { LiveTexts, SubscribeToTexts } from './partials/liveTexts.ts';
-import { relayTexts } from './partials/relay.ts';
+import type { LivePartials, SubscribeToPartials } from './partials/livePartials.ts';
+import { relayPartials } from './partials/relay.ts';
 import type { Log, Receiver } from './receiver.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents, recordFollowed } from './store.ts';
@@ -35,8 +35,8 @@ interface EventsOptions {
   readonly database: Database;
   readonly hub: Hub;
   readonly keys: Pick<Keys, 'isGood'>;
-  readonly liveTexts: LiveTexts;
-  readonly openPartials: SubscribeToTexts;
+  readonly livePartials: LivePartials;
+  readonly openPartials: SubscribeToPartials;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -73,7 +73,7 @@ function eventCursor(after: string | undefined): string {
 }
 
 export function createEvents(options: EventsOptions) {
-  const { database, hub, keys, liveTexts, openPartials, onBackgroundError } = options;
+  const { database, hub, keys, livePartials, openPartials, onBackgroundError } = options;
   const subscriptions = new Map<string, Set<Subscription>>();
   const newlyFollowed = new Set<number>();
   /** Open responses to other processes. */
@@ -149,7 +149,7 @@ export function createEvents(options: EventsOptions) {
   /** The conversation, if it has a run in this process. */
   async function findRunHere(principal: Principal, id: string): Promise<number | undefined> {
     const log = await database.run(findLog, conversationName(principal, id));
-    return log !== undefined && liveTexts.runOf(log.key) !== undefined ? log.key : undefined;
+    return log !== undefined && livePartials.runOf(log.key) !== undefined ? log.key : undefined;
   }
 
   /** Throws if no more streams are allowed. */
@@ -205,7 +205,7 @@ export function createEvents(options: EventsOptions) {
     relay: (key: number, response: ServerResponse) => {
       relays.add(response);
       response.once('close', () => relays.delete(response));
-      relayTexts({ liveTexts, clock: systemClock }, key, response);
+      relayPartials({ livePartials, clock: systemClock }, key, response);
     },
     unsent: createUnsentBytes(),
     close: () => {

@@ -1,6 +1,6 @@
 // Server-sent events: how entries of a log are written to an HTTP response.
 import type { ServerResponse } from 'node:http';
-import type { Partial } from './decoder/openTexts.ts';
+import type { PartialText } from './decoder/openTexts.ts';
 import type { Batch, Entry, Receiver } from './receiver.ts';
 import type { UnsentBytes } from './unsentBytes.ts';
 
@@ -13,8 +13,8 @@ function frames(entries: readonly Entry[]): Buffer {
 }
 
 /** Without `id`, because a partial does not move the cursor. */
-function partialFrames(partials: readonly Partial[]): Buffer {
-  const frame = ({ of, kind, from, text }: Partial) =>
+function partialFrames(partials: readonly PartialText[]): Buffer {
+  const frame = ({ of, kind, from, text }: PartialText) =>
     `event: partial\ndata: ${JSON.stringify({ of, kind, from, text })}\n\n`;
   return Buffer.from(partials.map(frame).join(''));
 }
@@ -48,7 +48,7 @@ export function sseReceiver(
   response.setTimeout(stalledMs, () => response.destroy());
   return {
     receive: (batch) => write(batch.as(frames)),
-    ...(partials ? { receivePartials: (batch: Batch<Partial>) => write(batch.as(partialFrames)) } : {}),
+    ...(partials ? { receivePartials: (batch: Batch<PartialText>) => write(batch.as(partialFrames)) } : {}),
     beat: () => void response.write(heartbeat),
     end: () => void response.end(),
     destroy: () => void response.destroy(),

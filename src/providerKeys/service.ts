@@ -102,19 +102,19 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
    */
   async function modelOf(userId: number, own: string | null): Promise<ChosenModel> {
     const full = await settings.read(userId);
-    const { llm_model: usual, llm_base_url: baseUrl } = full;
-    const usualKey = () => settings.openSecret(userId, 'llm_api_key', '');
-    const provider = providerOf(own ?? usual);
-    if (own === null || isSameModel(own, usual)) {
-      const key = (await usualKey()) ?? (baseUrl ? undefined : await keyOf(userId, provider));
-      return { settings: { ...full, llm_model: own ?? usual }, key };
+    const { llm_model: settingsModel, llm_base_url: baseUrl } = full;
+    const settingsKey = () => settings.openSecret(userId, 'llm_api_key', '');
+    const provider = providerOf(own ?? settingsModel);
+    if (own === null || isSameModel(own, settingsModel)) {
+      const key = (await settingsKey()) ?? (baseUrl ? undefined : await keyOf(userId, provider));
+      return { settings: { ...full, llm_model: own ?? settingsModel }, key };
     }
     const key = await keyOf(userId, provider);
     if (key !== undefined) return { settings: { ...full, llm_model: own, llm_base_url: null }, key };
     // A model without a known provider can only be at the base URL in the settings.
-    const isShared = provider === undefined || provider === providerOf(usual);
+    const isShared = provider === undefined || provider === providerOf(settingsModel);
     return isShared
-      ? { settings: { ...full, llm_model: own }, key: await usualKey() }
+      ? { settings: { ...full, llm_model: own }, key: await settingsKey() }
       : { settings: { ...full, llm_model: own, llm_base_url: null }, key: undefined };
   }
 

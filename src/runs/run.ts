@@ -306,12 +306,21 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     const metrics = () => environment?.metrics();
     const { clock } = dependencies;
     const recorder = createRecorder({ record, masking, metrics, clock, watch: faults.watch });
-    const live = dependencies.liveTexts.begin(conversation.key, runId);
+    const live = dependencies.livePartials.begin(conversation.key, runId);
     // What a run writes after it has lost its conversation is not shown.
     signal.addEventListener('abort', () => signal.reason === 'lost' && live.end(), { once: true });
     const { texts } = live;
-    const common = { runId, conversation, inputs, recorder, masking, texts, faults, signal, isHeld };
-    const context: RunContext = common;
+    const context: RunContext = {
+      runId,
+      conversation,
+      inputs,
+      recorder,
+      masking,
+      texts,
+      faults,
+      signal,
+      isHeld,
+    };
     try {
       if (conversation.claims > claimsMax)
         throw new RunEnd(

@@ -3,8 +3,8 @@ import type { Profile } from '../agents/profileSchema.ts';
 import type { Bodies } from '../bridge/bodies.ts';
 import type { Egress } from '../bridge/bridge.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
-import type { LiveTexts } from '../events/partials/liveTexts.ts';
-import type { RunTexts } from '../events/partials/runTexts.ts';
+import type { LivePartials } from '../events/partials/livePartials.ts';
+import type { RunPartials } from '../events/partials/runPartials.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
 import type { ModelLimit } from '../gateway/usage/meter.ts';
 import type { GitHosts } from '../git/hosts.ts';
@@ -46,7 +46,7 @@ export interface RunDependencies {
   readonly allowPrivate: AllowPrivate;
   readonly createEgress: () => Egress;
   /** Shows what a run writes before it is in the log. */
-  readonly liveTexts: LiveTexts;
+  readonly livePartials: LivePartials;
   /** Reports approval requests to the command of the operator; undefined if there is none. */
   readonly notifier: Notifier | undefined;
   /** Answers the model requests of a run. */
@@ -68,7 +68,7 @@ export interface RunContext {
   readonly inputs: RunInputs;
   readonly recorder: Recorder;
   readonly masking: Masking;
-  readonly texts: RunTexts;
+  readonly texts: RunPartials;
   readonly faults: RunFaults;
   readonly signal: AbortSignal;
   readonly isHeld: () => boolean;

@@ -9,7 +9,7 @@ import type { ConversationName } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
-import type { LiveTexts } from '../events/partials/liveTexts.ts';
+import type { LivePartials } from '../events/partials/livePartials.ts';
 import { createRunGateway } from '../gateway/runGateway.ts';
 import type { GatewayTimes } from '../gateway/times.ts';
 import type { Models } from '../models/catalogue.ts';
@@ -59,7 +59,7 @@ interface RuntimeOptions {
   readonly models: Models;
   readonly hasOneUser: () => Promise<boolean>;
   readonly allowPrivate: AllowPrivate;
-  readonly liveTexts: LiveTexts;
+  readonly livePartials: LivePartials;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock | undefined;
@@ -121,7 +121,7 @@ export function createRuntime(options: RuntimeOptions) {
       loadInputs: createInputs({ database, settings, providerKeys, vault, searchUrl: config.searchUrl }),
       folders,
       deliverUploads,
-      liveTexts: options.liveTexts,
+      livePartials: options.livePartials,
       notifier,
       profiles,
       agentsDir: config.agentsDir,

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
-import { openLiveStream, openTextOf } from '../../test/support/liveTexts.ts';
+import { openLiveStream, openTextOf } from '../../test/support/partials.ts';
 import { filesOf, type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { uploadFiles } from '../../test/support/uploads.ts';
 import { makeFolder, openWriteSandbox } from '../../test/support/workspace.ts';
 import { decodeEvent } from '../events/decoded.ts';
-import { createRunTexts } from '../events/partials/runTexts.ts';
+import { createRunPartials } from '../events/partials/runPartials.ts';
 import { createMasking } from './masking.ts';
 import type { UserCommand } from './prompts/inbox.ts';
 import type { NewStep } from './recorder.ts';
@@ -195,7 +195,7 @@ describe('a command of the user', () => {
         recordFinal: async () => {},
       },
       masking: createMasking([]),
-      texts: createRunTexts(),
+      texts: createRunPartials(),
       watch: (work) => void Promise.resolve(work()).catch(reject),
       signal: new AbortController().signal,
       from: 5,

@@ -1,6 +1,6 @@
 // Runs commands that the user typed in the sandbox of the run, one at a time.
 import { outputBytesMax } from '../agents/acp/toolCall.ts';
-import type { RunTexts } from '../events/partials/runTexts.ts';
+import type { RunPartials } from '../events/partials/runPartials.ts';
 import { unknownExitCode } from '../events/unfinished.ts';
 import type { NewObservation } from '../events/vocabulary/vocabulary.ts';
 import type { OpenSandbox } from '../sandbox/openSandbox.ts';
@@ -21,7 +21,7 @@ interface UserCommandsOptions {
   readonly recorder: Recorder;
   readonly masking: Masking;
   /** Shows the output while a command runs. */
-  readonly texts: RunTexts;
+  readonly texts: RunPartials;
   readonly watch: RunFaults['watch'];
   readonly signal: AbortSignal;
   /** Commands before this event were sent to an earlier run, which has answered them. */

@@ -58,7 +58,7 @@ export const live = {
   },
   /** `chunks Hel|lo|@go| there`: one message. */
   chunks: (script, rest) => speak('agent_message_chunk', script, rest),
-  /** The same as a thought. */
+  /** Sends the chunks as a thought instead of a message. */
   ponder: (script, rest) => speak('agent_thought_chunk', script, rest),
   /** `print a\n|@go|b`: output of a command, of which only what was added is sent. */
   print: (script, rest) =>

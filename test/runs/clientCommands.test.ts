@@ -10,7 +10,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { handlers } from '../../src/cli/handlers.ts';
 import { parseCommandLine } from '../../src/cli/syntax/parse.ts';
 import { createCommandLine, jsonLines } from '../support/commandLine.ts';
-import { letAgentGo } from '../support/liveTexts.ts';
+import { letAgentGo } from '../support/partials.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 

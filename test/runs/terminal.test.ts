@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { textWidth } from '../../src/cli/terminal/table.ts';
 import { createCommandLine } from '../support/commandLine.ts';
-import { letAgentGo } from '../support/liveTexts.ts';
+import { letAgentGo } from '../support/partials.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 

@@ -167,7 +167,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
   let limitReported = false;
 
   /** Takes back what was shown of events that are left out. */
-  function dropTexts(events: readonly NewEvent[]): void {
+  function dropPartials(events: readonly NewEvent[]): void {
     for (const event of events) {
       if ('partial' in event && event.partial !== undefined) live?.texts.drop('message', event.partial.of);
       else if ('observation' in event && 'tool_call_id' in event) output?.drop(event.tool_call_id);
@@ -178,7 +178,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
   function withinLimit(events: readonly NewEvent[], last: readonly NewEvent[] = []): NewEvent[] {
     const kept = events.slice(0, eventsPerTurnMax - count);
     count += kept.length;
-    dropTexts(events.slice(kept.length).filter((event) => !last.includes(event)));
+    dropPartials(events.slice(kept.length).filter((event) => !last.includes(event)));
     if (kept.length === events.length || limitReported) return kept;
     limitReported = true;
     return [...kept, tooMany(eventsPerTurnMax)];

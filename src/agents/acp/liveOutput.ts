@@ -1,5 +1,5 @@
 // Shows the output of tool calls while they run. Some agents send what was added, others all of it again.
-import type { RunTexts } from '../../events/partials/runTexts.ts';
+import type { RunPartials } from '../../events/partials/runPartials.ts';
 import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
 import type { OutputField } from '../profileSchema.ts';
@@ -17,7 +17,7 @@ interface Masks {
 
 export function createLiveOutput(
   { mask, maskStream }: Masks,
-  texts: RunTexts,
+  texts: RunPartials,
   preferred: OutputField | undefined,
 ) {
   /** By call, for output that is streamed. */

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createManualClock } from '../../../test/support/manualClock.ts';
 import { createOpenTexts } from '../../events/decoder/openTexts.ts';
-import { createRunTexts } from '../../events/partials/runTexts.ts';
+import { createRunPartials } from '../../events/partials/runPartials.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { createMasking } from '../../runs/masking.ts';
 import { createEventMapper } from './events.ts';
@@ -43,7 +43,7 @@ function toAcp(one: Update) {
 function follow(updates: readonly Update[], eventsPerTurnMax: number) {
   const clock = createManualClock();
   const masking = createMasking(secrets);
-  const texts = createRunTexts(clock);
+  const texts = createRunPartials(clock);
   let count = 0;
   const mapper = createEventMapper({
     mask: masking.text,

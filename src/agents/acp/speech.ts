@@ -1,5 +1,5 @@
 // Joins the chunks of messages and thoughts of an agent, and shows them while they are written.
-import type { RunTexts } from '../../events/partials/runTexts.ts';
+import type { RunPartials } from '../../events/partials/runPartials.ts';
 import type { NewAction } from '../../events/vocabulary/vocabulary.ts';
 import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
@@ -16,15 +16,15 @@ export interface Part {
 
 /** Where unfinished text is shown. */
 export interface LiveSpeech {
-  readonly texts: RunTexts;
+  readonly texts: RunPartials;
   /** Returns an id that no other message has, in any run. */
   nextId(): string;
 }
 
 /** Links the event to the partials of the message. */
-type Partial = { readonly partial?: { readonly of: string; readonly to: number } };
+type PartialLink = { readonly partial?: { readonly of: string; readonly to: number } };
 
-function toEvent(kind: Part['kind'], text: string, partial: Partial): NewAction {
+function toEvent(kind: Part['kind'], text: string, partial: PartialLink): NewAction {
   if (kind === 'think')
     return { source: 'agent', message: '', action: 'think', args: { thought: text }, ...partial };
   return {
@@ -56,14 +56,14 @@ interface OpenMessage {
   readonly masked: MaskedStream;
 }
 
-const partialKinds = { message: 'message', think: 'thought' } as const;
+const kindsOfPartials = { message: 'message', think: 'thought' } as const;
 
 export function createSpeech(maskStream: () => MaskedStream, live?: LiveSpeech) {
   let open: OpenMessage | undefined;
 
   function show(message: OpenMessage, text: string): void {
     message.shown += text;
-    live?.texts.append(partialKinds[message.kind], message.id, text);
+    live?.texts.append(kindsOfPartials[message.kind], message.id, text);
   }
 
   /** Returns the event with the first units of what was shown, if it is not blank. */
@@ -90,7 +90,7 @@ export function createSpeech(maskStream: () => MaskedStream, live?: LiveSpeech) 
     open = undefined;
     show(message, message.masked.end());
     const events = emit(message, message.shown.length);
-    const kind = partialKinds[message.kind];
+    const kind = kindsOfPartials[message.kind];
     if (events.length > 0) live?.texts.end(kind, message.id);
     else live?.texts.drop(kind, message.id);
     return events;

@@ -92,7 +92,7 @@ function toProfile(manifest: Manifest, protocol: Protocol): Profile {
   };
   const notes = `Added from a manifest of version ${pinned.version}. It is not known what it asks for.`;
   const profile = { id, name, packages: [pinned], protocol, programs: [program], notes };
-  // The rules for profiles apply, whoever wrote them.
+  // These profiles must follow the same rules as those in the operator's file.
   const [read] = readProfiles(JSON.stringify({ agents: [profile] }), 'its manifest');
   if (read === undefined) throw new RefusalError('it is empty');
   return read;

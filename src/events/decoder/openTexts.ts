@@ -5,7 +5,7 @@ export const partialKinds = ['message', 'thought', 'output'] as const;
 export type PartialKind = (typeof partialKinds)[number];
 
 /** Text of a message, a thought or an output that is not in the log yet. */
-export interface Partial {
+export interface PartialText {
   /** The id of the tool call for output, else an id that the event of the message repeats. */
   readonly of: string;
   readonly kind: PartialKind;
@@ -15,7 +15,7 @@ export interface Partial {
 }
 
 /** What is known of an unfinished text. Its beginning may already be in the log, or left out because it is long. */
-export type OpenText = Partial;
+export type OpenText = PartialText;
 
 /** The fields of an event that end partials. */
 export interface CoveringEvent {
@@ -30,12 +30,12 @@ export interface CoveringEvent {
 const textCharsMax = 128 * 1_024;
 
 /** Agents choose the ids of tool calls, so one of them may equal the id of a message. */
-export function partialKey({ of, kind }: Pick<Partial, 'of' | 'kind'>): string {
+export function partialKey({ of, kind }: Pick<PartialText, 'of' | 'kind'>): string {
   return kind === 'output' ? `o${of}` : `m${of}`;
 }
 
 /** Applies a partial to what was there before. Undefined if nothing is left. */
-export function joinPartial(before: OpenText | undefined, partial: Partial): OpenText | undefined {
+export function joinPartial(before: OpenText | undefined, partial: PartialText): OpenText | undefined {
   const { from, text } = partial;
   const isWithin = before !== undefined && from >= before.from && from <= before.from + before.text.length;
   const joined = isWithin
@@ -54,7 +54,7 @@ export function cutOpenText(open: OpenText, to: number): OpenText | undefined {
 }
 
 export interface OpenTexts {
-  add(partial: Partial): void;
+  add(partial: PartialText): void;
   /** Drops what the event replaces. Returns whether that has changed anything. */
   cover(event: CoveringEvent): boolean;
   /** Must be called when a connection is lost: the next one sends everything again. */

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createManualClock } from '../../../test/support/manualClock.ts';
-import { createOpenTexts, type Partial } from '../decoder/openTexts.ts';
-import { mergePartials } from './channelTexts.ts';
-import { createReaderTexts } from './readerTexts.ts';
-import { createRunTexts } from './runTexts.ts';
+import { createOpenTexts, type PartialText } from '../decoder/openTexts.ts';
+import { mergePartials } from './channelPartials.ts';
+import { createReaderPartials } from './readerPartials.ts';
+import { createRunPartials } from './runPartials.ts';
 
 const entryOf = (event: object) => ({ cursor: '0', data: JSON.stringify(event) });
 
@@ -14,7 +14,7 @@ const entryOf = (event: object) => ({ cursor: '0', data: JSON.stringify(event) }
 function createReader() {
   const open = createOpenTexts();
   return {
-    receive: (partials: readonly Partial[]) => {
+    receive: (partials: readonly PartialText[]) => {
       for (const partial of partials) open.add(partial);
     },
     event: (event: object) => open.cover(event as Parameters<typeof open.cover>[0]),
@@ -30,8 +30,8 @@ function createReader() {
 describe('a run', () => {
   it('sends its first text at once, and what follows together', () => {
     const clock = createManualClock();
-    const texts = createRunTexts(clock);
-    const sent: Partial[][] = [];
+    const texts = createRunPartials(clock);
+    const sent: PartialText[][] = [];
     texts.subscribe((partials) => sent.push([...partials]));
     sent.length = 0;
     clock.advance(100);
@@ -45,7 +45,7 @@ describe('a run', () => {
 
   it('sends a bounded amount of enormous output, and keeps only its end', () => {
     const clock = createManualClock();
-    const texts = createRunTexts(clock);
+    const texts = createRunPartials(clock);
     const reader = createReader();
     let chars = 0;
     texts.subscribe((partials) => {
@@ -73,7 +73,7 @@ describe('a run', () => {
 
   it('replaces output that is sent again and has changed', () => {
     const clock = createManualClock();
-    const texts = createRunTexts(clock);
+    const texts = createRunPartials(clock);
     const reader = createReader();
     texts.subscribe(reader.receive);
     for (const whole of ['10 %', '10 %\n20 %', 'done']) {
@@ -97,10 +97,10 @@ describe('subscribers', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.boolean()), (steps, coins) => {
         const clock = createManualClock();
-        const run = createRunTexts(clock);
-        const [partials, events]: [Partial[][], object[]] = [[], []];
+        const run = createRunPartials(clock);
+        const [partials, events]: [PartialText[][], object[]] = [[], []];
         run.subscribe((sent) => partials.push([...sent]));
-        const relay = createReaderTexts();
+        const relay = createReaderPartials();
         const reader = createReader();
         let [message, from, length, written, logged] = [0, 0, 0, '', ''];
         const log = (isEnd: boolean) => {
@@ -145,7 +145,7 @@ describe('subscribers', () => {
   });
 
   it('get no output of a call after its observation, and of another run with the same ids', () => {
-    const texts = createReaderTexts();
+    const texts = createReaderPartials();
     const output = (text: string) => [{ of: 'call', kind: 'output' as const, from: 0, text }];
     assert.equal(texts.add(output('a')).length, 1);
     texts.cover([entryOf({ observation: 'run', tool_call_id: 'call', extras: { command: '' } })]);

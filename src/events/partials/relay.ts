@@ -1,15 +1,15 @@
 // Sends the texts of a run to another process, one line of JSON each time, until the run ends.
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../process/clock.ts';
-import type { Partial } from '../decoder/openTexts.ts';
-import type { LiveTexts } from './liveTexts.ts';
+import type { PartialText } from '../decoder/openTexts.ts';
+import type { LivePartials } from './livePartials.ts';
 
 /** A line of the response. `run` is in the first one. */
 export interface RelayLine {
   readonly run?: string;
   /** The texts so far are sent again. */
   readonly reset?: true;
-  readonly partials?: readonly Partial[];
+  readonly partials?: readonly PartialText[];
 }
 
 /** An empty line shows that the connection works. */
@@ -17,8 +17,8 @@ const heartbeat = '\n';
 const heartbeatMs = 15_000;
 
 /** The headers must have been sent. A reader that is slow loses partials, and then gets all texts again. */
-export function relayTexts(
-  { liveTexts, clock }: { readonly liveTexts: LiveTexts; readonly clock: Clock },
+export function relayPartials(
+  { livePartials, clock }: { readonly livePartials: LivePartials; readonly clock: Clock },
   key: number,
   response: ServerResponse,
 ): void {
@@ -33,7 +33,7 @@ export function relayTexts(
     subscribe({ reset: true });
   }
 
-  function add(partials: readonly Partial[]): void {
+  function add(partials: readonly PartialText[]): void {
     if (isFull || partials.length === 0 || write({ partials })) return;
     isFull = true;
     response.once('drain', onDrain);
@@ -41,10 +41,10 @@ export function relayTexts(
 
   function subscribe(first: RelayLine): void {
     write(first);
-    unsubscribe = liveTexts.subscribe(key, { add, reset: () => response.end() });
+    unsubscribe = livePartials.subscribe(key, { add, reset: () => response.end() });
   }
 
-  const run = liveTexts.runOf(key);
+  const run = livePartials.runOf(key);
   if (run === undefined) return void response.end();
   const beats = clock.every(heartbeatMs, () => response.write(heartbeat));
   response.once('close', () => {

@@ -1,7 +1,7 @@
 // What an agent was writing when its process died vanishes, and what the next one writes appears.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { finishedTextOf, letAgentGo, openLiveStream, openTextOf } from '../support/liveTexts.ts';
+import { finishedTextOf, letAgentGo, openLiveStream, openTextOf } from '../support/partials.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
 

@@ -1,7 +1,12 @@
 // What the subscribers of a log have of its unfinished texts. Partials and events may come from different processes, so
 // a partial can arrive after the event that replaces it: such a partial is cut or left out here.
 import { decode } from '../decoder/decode.ts';
-import { type CoveringEvent, createOpenTexts, type OpenText, type Partial } from '../decoder/openTexts.ts';
+import {
+  type CoveringEvent,
+  createOpenTexts,
+  type OpenText,
+  type PartialText,
+} from '../decoder/openTexts.ts';
 import type { Entry } from '../receiver.ts';
 
 /** How many ended messages and calls are remembered. Later partials of older ones do not occur. */
@@ -21,14 +26,14 @@ function coveringOf({ data }: Entry): CoveringEvent | undefined {
   return event['replayed'] === true ? undefined : (event as CoveringEvent);
 }
 
-export function createReaderTexts() {
+export function createReaderPartials() {
   const open = createOpenTexts();
   /** How much of each message is in the log. */
   const covered = new Map<string, number>();
   const endedCalls = new Map<string, true>();
 
   /** What subscribers must still get of a partial. */
-  function restOf(partial: Partial): Partial | undefined {
+  function restOf(partial: PartialText): PartialText | undefined {
     if (partial.kind === 'output') return endedCalls.has(partial.of) ? undefined : partial;
     const to = covered.get(partial.of) ?? 0;
     if (partial.from >= to || partial.text === '') return partial;
@@ -38,7 +43,7 @@ export function createReaderTexts() {
 
   return {
     /** Returns what to send to subscribers. */
-    add: (partials: readonly Partial[]): Partial[] => {
+    add: (partials: readonly PartialText[]): PartialText[] => {
       const rest = partials.map(restOf).filter((partial) => partial !== undefined);
       for (const partial of rest) open.add(partial);
       return rest;
@@ -54,7 +59,7 @@ export function createReaderTexts() {
       }
     },
     /** Returns what takes the texts from subscribers. Another run may use the ids of calls again. */
-    reset: (): Partial[] => {
+    reset: (): PartialText[] => {
       const gone = open.list().map(({ of, kind }) => ({ of, kind, from: 0, text: '' }));
       open.clear();
       endedCalls.clear();

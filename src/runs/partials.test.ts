@@ -9,7 +9,7 @@ import {
   openTextOf,
   partialsOf,
   readLive,
-} from '../../test/support/liveTexts.ts';
+} from '../../test/support/partials.ts';
 import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 

@@ -5,11 +5,11 @@ import type { Agent, Dispatcher } from 'undici';
 import type { ConversationName } from '../conversations/id.ts';
 import type {
   LiveConversation,
-  LiveTexts,
+  LivePartials,
   PartialListener,
   PartialSubscription,
-  SubscribeToTexts,
-} from '../events/partials/liveTexts.ts';
+  SubscribeToPartials,
+} from '../events/partials/livePartials.ts';
 import type { RelayLine } from '../events/partials/relay.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Nodes } from '../nodes/service.ts';
@@ -27,7 +27,7 @@ const connectionsMax = 1_000;
 /** A line has less than all texts of a run. */
 const lineCharsMax = 8 * mib;
 
-export interface RemoteTextsTimes {
+export interface RemotePartialsTimes {
   /** A run that was not found is searched again after this time at the earliest, if the log has grown. */
   readonly searchMs: number;
   /** The longest time between attempts while a process cannot be reached. */
@@ -36,14 +36,14 @@ export interface RemoteTextsTimes {
   readonly checkMs: number;
 }
 
-const defaultTimes: RemoteTextsTimes = { searchMs: 1_000, retryMaxMs: 30_000, checkMs: 5_000 };
+const defaultTimes: RemotePartialsTimes = { searchMs: 1_000, retryMaxMs: 30_000, checkMs: 5_000 };
 
-interface RemoteTextsOptions {
+interface RemotePartialsOptions {
   readonly nodes: Pick<Nodes, 'findRunLocation' | 'sign'>;
-  readonly liveTexts: LiveTexts;
+  readonly livePartials: LivePartials;
   readonly nextId: () => string;
   readonly clock: Clock;
-  readonly times?: Partial<RemoteTextsTimes> | undefined;
+  readonly times?: Partial<RemotePartialsTimes> | undefined;
 }
 
 /** The process reads for all subscribers of the conversation, who have shown their keys. */
@@ -76,8 +76,8 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
 /** `none`: the conversation has no run elsewhere. `lost`: there is one, but no connection to it any more. */
 type Outcome = 'none' | 'lost';
 
-export function createRemoteTexts(options: RemoteTextsOptions) {
-  const { nodes, liveTexts, nextId, clock } = options;
+export function createRemotePartials(options: RemotePartialsOptions) {
+  const { nodes, livePartials, nextId, clock } = options;
   const { searchMs, retryMaxMs, checkMs } = { ...defaultTimes, ...options.times };
   let agent: Agent | undefined;
   let connections = 0;
@@ -154,7 +154,7 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
     }
 
     async function attempt(): Promise<Outcome> {
-      if (liveTexts.runOf(conversation.key) !== undefined || connections >= connectionsMax) return 'none';
+      if (livePartials.runOf(conversation.key) !== undefined || connections >= connectionsMax) return 'none';
       const place = await nodes.findRunLocation(conversation).catch(() => undefined);
       if (place === undefined || place.urls.length === 0) return 'none';
       await read(place.urls);
@@ -200,11 +200,11 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
 
 /** Subscribes to the run in this process, and in a cluster to those in others. */
 export function subscribeAnywhere(
-  liveTexts: LiveTexts,
-  elsewhere: SubscribeToTexts | undefined,
-): SubscribeToTexts {
+  livePartials: LivePartials,
+  elsewhere: SubscribeToPartials | undefined,
+): SubscribeToPartials {
   return (conversation, listener) => {
-    const unsubscribe = liveTexts.subscribe(conversation.key, listener);
+    const unsubscribe = livePartials.subscribe(conversation.key, listener);
     const remote = elsewhere?.(conversation, listener);
     return {
       onEvents: () => remote?.onEvents(),

@@ -3,7 +3,7 @@
 
 import { type Clock, systemClock, type Timer } from '../../process/clock.ts';
 import { kib } from '../../validation/schema.ts';
-import { type Partial, type PartialKind, partialKey } from '../decoder/openTexts.ts';
+import { type PartialKind, type PartialText, partialKey } from '../decoder/openTexts.ts';
 
 /** New text waits for this time, to be sent together with what follows. */
 const gatherMs = 50;
@@ -28,10 +28,10 @@ interface RunText {
   read?: (() => string) | undefined;
 }
 
-export type TextListener = (partials: readonly Partial[]) => void;
+export type TextListener = (partials: readonly PartialText[]) => void;
 
 /** What a run does with its texts. All of it is masked. */
-export interface RunTexts {
+export interface RunPartials {
   append(kind: PartialKind, of: string, text: string): void;
   /** The output is all of what `read` returns. Agents that do not send what was added send everything again. */
   replaceOutput(of: string, read: () => string): void;
@@ -43,12 +43,17 @@ export interface RunTexts {
   drop(kind: PartialKind, of: string): void;
 }
 
-export interface SubscribableTexts extends RunTexts {
+export interface SubscribablePartials extends RunPartials {
   /** Sends what there is now, then what is added. Returns the function that unsubscribes. */
   subscribe(listener: TextListener): () => void;
 }
 
-const dropped = ({ of, kind }: Pick<RunText, 'of' | 'kind'>): Partial => ({ of, kind, from: 0, text: '' });
+const dropped = ({ of, kind }: Pick<RunText, 'of' | 'kind'>): PartialText => ({
+  of,
+  kind,
+  from: 0,
+  text: '',
+});
 
 function endOf({ from, text }: RunText): number {
   return from + text.length;
@@ -73,7 +78,7 @@ function readAgain(open: RunText): void {
 }
 
 /** What subscribers lack of the text. */
-function newPartials(open: RunText): Partial[] {
+function newPartials(open: RunText): PartialText[] {
   readAgain(open);
   const { of, kind } = open;
   const from = open.isReplaced ? open.from : Math.max(open.from, open.sentTo);
@@ -83,14 +88,14 @@ function newPartials(open: RunText): Partial[] {
   return partials;
 }
 
-export function createRunTexts(clock: Clock = systemClock): SubscribableTexts {
+export function createRunPartials(clock: Clock = systemClock): SubscribablePartials {
   const texts = new Map<string, RunText>();
   const changed = new Set<RunText>();
   const listeners = new Set<TextListener>();
   let timer: Timer | undefined;
   let sendAt = 0;
 
-  function send(partials: readonly Partial[]): void {
+  function send(partials: readonly PartialText[]): void {
     if (partials.length === 0) return;
     for (const listener of listeners) listener(partials);
   }

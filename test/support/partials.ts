@@ -1,7 +1,7 @@
 // Reads what a stream with partials shows: finished texts, and those that are being written.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createOpenTexts, type OpenText, type Partial } from '../../src/events/decoder/openTexts.ts';
+import { createOpenTexts, type OpenText, type PartialText } from '../../src/events/decoder/openTexts.ts';
 import type { TestStorage } from './databases.ts';
 import { filesOf, type TestEvent } from './runs.ts';
 import { openStream, type Stream } from './stream.ts';
@@ -28,7 +28,7 @@ export function readLive(stream: Stream): {
   const events: TestEvent[] = [];
   for (const { event, data } of stream.frames()) {
     const value = JSON.parse(data);
-    if (event === 'partial') open.add(value as Partial);
+    if (event === 'partial') open.add(value as PartialText);
     else {
       events.push(value);
       open.cover(value);

@@ -1,11 +1,11 @@
 // Finds the texts that a conversation is writing: those of its run in this process, or in another one.
 import type { ConversationName } from '../../conversations/id.ts';
 import { type Clock, systemClock } from '../../process/clock.ts';
-import type { Partial } from '../decoder/openTexts.ts';
-import { createRunTexts, type RunTexts, type SubscribableTexts } from './runTexts.ts';
+import type { PartialText } from '../decoder/openTexts.ts';
+import { createRunPartials, type RunPartials, type SubscribablePartials } from './runPartials.ts';
 
 export interface PartialListener {
-  add(partials: readonly Partial[]): void;
+  add(partials: readonly PartialText[]): void;
   /** All texts so far are gone, because their run has ended or cannot be reached. */
   reset(): void;
 }
@@ -21,24 +21,24 @@ export interface LiveConversation extends ConversationName {
 }
 
 /** Subscribes to the texts of a conversation, wherever its run is. */
-export type SubscribeToTexts = (
+export type SubscribeToPartials = (
   conversation: LiveConversation,
   listener: PartialListener,
 ) => PartialSubscription;
 
-export type LiveTexts = ReturnType<typeof createLiveTexts>;
+export type LivePartials = ReturnType<typeof createLivePartials>;
 
-interface LiveRunTexts {
+interface LiveRunPartials {
   readonly runId: string;
-  readonly texts: SubscribableTexts;
+  readonly texts: SubscribablePartials;
 }
 
-export function createLiveTexts(clock: Clock = systemClock) {
-  const runs = new Map<number, LiveRunTexts>();
+export function createLivePartials(clock: Clock = systemClock) {
+  const runs = new Map<number, LiveRunPartials>();
   const listeners = new Map<number, Set<PartialListener>>();
   const unsubscribes = new Map<PartialListener, () => void>();
 
-  function attach(listener: PartialListener, texts: SubscribableTexts): void {
+  function attach(listener: PartialListener, texts: SubscribablePartials): void {
     unsubscribes.set(listener, texts.subscribe(listener.add));
   }
 
@@ -61,8 +61,8 @@ export function createLiveTexts(clock: Clock = systemClock) {
 
   return {
     /** Called when a run begins. Its texts are gone when it ends. */
-    begin: (key: number, runId: string): { readonly texts: RunTexts; end(): void } => {
-      const texts = createRunTexts(clock);
+    begin: (key: number, runId: string): { readonly texts: RunPartials; end(): void } => {
+      const texts = createRunPartials(clock);
       runs.set(key, { runId, texts });
       for (const listener of listeners.get(key) ?? []) {
         detach(listener);

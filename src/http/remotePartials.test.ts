@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
-import { createLiveTexts } from '../events/partials/liveTexts.ts';
+import { createLivePartials } from '../events/partials/livePartials.ts';
 import { systemClock } from '../process/clock.ts';
-import { createRemoteTexts } from './remoteTexts.ts';
+import { createRemotePartials } from './remotePartials.ts';
 
 const conversation = { userId: 1, id: 'c', key: 1 };
 const partial = { of: 'm', kind: 'message', from: 0, text: 'Hello' };
@@ -17,9 +17,9 @@ async function follow(t: TestContext, ...answers: readonly ((response: ServerRes
   const { url } = await listenOnLoopback(t, (_, response) =>
     answers[Math.min(asked++, answers.length - 1)]?.(response),
   );
-  const remote = createRemoteTexts({
+  const remote = createRemotePartials({
     nodes: { findRunLocation: async () => ({ runId: 'r', urls: [url] }), sign: () => 'token' },
-    liveTexts: createLiveTexts(),
+    livePartials: createLivePartials(),
     nextId: () => 'request',
     clock: systemClock,
     times: { searchMs: 10, retryMaxMs: 10 },

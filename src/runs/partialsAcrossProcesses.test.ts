@@ -12,7 +12,7 @@ import {
   openTextOf,
   partialsOf,
   readLive,
-} from '../../test/support/liveTexts.ts';
+} from '../../test/support/partials.ts';
 import { startRuns } from '../../test/support/runs.ts';
 import { startService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
@@ -54,10 +54,12 @@ describe('unfinished texts of a run in another process', () => {
   });
 
   it('never come after their event, however the two arrive', async (t) => {
-    const { reader, create, turns } = await startTwo(t);
+    const { reader, create, letGo, turns } = await startTwo(t);
     const texts = Array.from({ length: 20 }, (_, i) => `chunks a${i}|b${i}|c${i}\nprint o${i}|p${i}`);
-    const id = await create(texts.join('\n'));
+    const id = await create(['chunks first|@more', ...texts].join('\n'));
     const stream = await openLiveStream(reader, id);
+    await until('a partial is there', () => openTextOf(stream) === 'first');
+    await letGo(id, 'more');
     await turns(id, 1);
     await until('all events are there', () => readLive(stream).events.some(isTurnEnd));
     await until('all texts are gone', () => openTextOf(stream) === '');

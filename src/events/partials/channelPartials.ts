@@ -1,14 +1,14 @@
 // The unfinished texts of a log that has subscribers. How often they are sent depends on how long that takes, so that
 // many subscribers do not keep the process busy.
-import type { OpenText, Partial } from '../decoder/openTexts.ts';
+import type { OpenText, PartialText } from '../decoder/openTexts.ts';
 import type { Entry, Log } from '../receiver.ts';
-import { createReaderTexts } from './readerTexts.ts';
+import { createReaderPartials } from './readerPartials.ts';
 
 /** After sending, it pauses for this many times as long. */
 const pauseFactor = 4;
 const pauseMaxMs = 1_000;
 
-export interface ChannelTexts {
+export interface ChannelPartials {
   /** The events are being sent to subscribers. */
   cover(entries: readonly Entry[]): void;
   list(): readonly OpenText[];
@@ -16,8 +16,8 @@ export interface ChannelTexts {
 }
 
 /** Joins partials that continue each other. */
-export function mergePartials(partials: readonly Partial[]): Partial[] {
-  const merged: Partial[] = [];
+export function mergePartials(partials: readonly PartialText[]): PartialText[] {
+  const merged: PartialText[] = [];
   for (const partial of partials) {
     const last = merged.at(-1);
     const continues =
@@ -35,16 +35,16 @@ export function mergePartials(partials: readonly Partial[]): Partial[] {
  * Subscribes to the texts of a log. `send` must call its argument in the order of everything that is sent, send what it
  * returns, and settle when that is done. Undefined if the log has no such texts.
  */
-export function openChannelTexts(
+export function openChannelPartials(
   log: Log,
-  send: (take: () => Partial[]) => Promise<void>,
-): ChannelTexts | undefined {
-  const texts = createReaderTexts();
-  let changes: (() => Partial[])[] = [];
+  send: (take: () => PartialText[]) => Promise<void>,
+): ChannelPartials | undefined {
+  const texts = createReaderPartials();
+  let changes: (() => PartialText[])[] = [];
   let isSending = false;
   let pause: NodeJS.Timeout | undefined;
 
-  function take(): Partial[] {
+  function take(): PartialText[] {
     const taken = changes;
     changes = [];
     return mergePartials(taken.flatMap((change) => change()));
@@ -64,7 +64,7 @@ export function openChannelTexts(
     }, pauseMs).unref();
   }
 
-  function add(change: () => Partial[]): void {
+  function add(change: () => PartialText[]): void {
     changes.push(change);
     if (!isSending) void sendChanges();
   }

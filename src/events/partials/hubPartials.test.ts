@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import type { Partial } from '../decoder/openTexts.ts';
+import type { PartialText } from '../decoder/openTexts.ts';
 import { createHub } from '../hub.ts';
 import type { Entry, Log, Receiver } from '../receiver.ts';
-import type { PartialListener } from './liveTexts.ts';
+import type { PartialListener } from './livePartials.ts';
 
-const partial = (from: number, text: string): Partial => ({ of: 'm', kind: 'message', from, text });
+const partial = (from: number, text: string): PartialText => ({ of: 'm', kind: 'message', from, text });
 const message = (id: number, to: number): Entry => ({
   cursor: String(id),
   data: JSON.stringify({ id, action: 'message', args: {}, partial: { of: 'm', to } }),
@@ -38,7 +38,7 @@ function createSite() {
     log,
     opened: () => opened,
     listeners: () => listeners.size,
-    send: (...partials: Partial[]) => {
+    send: (...partials: PartialText[]) => {
       for (const listener of listeners) listener.add(partials);
     },
     reset: () => {
