@@ -5,6 +5,7 @@ import { startBuiltin } from '../../test/support/builtinRuns.ts';
 import type { Runs } from '../../test/support/runs.ts';
 import { openStream } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
+import type { Work } from '../agents/trial/scriptedModel/script.ts';
 
 /** Long enough for a title. */
 const long = 'Please write one line after the other to the file that is named log.';
@@ -39,6 +40,36 @@ describe('max_iterations with the built-in agent', () => {
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
     await runs.say(id, 'again');
     assert.deepEqual(await runs.turns(id, 2), ['Done.', 'Again.']);
+  });
+});
+
+describe('the search agent', () => {
+  const look = { call: { tool: 'find_files', input: { glob: '*' } } };
+  const searching = (steps: readonly Work[]) => [
+    { delegate: { task: 'Which files are there?', steps } },
+    { say: 'Done.' },
+  ];
+
+  it('is in the log with its task and its answer, and its requests are in the usage', async (t) => {
+    const runs = await startBuiltin(t, searching([look, { say: 'There are none.' }]));
+    const id = await runs.create('go');
+    assert.deepEqual(await runs.turns(id, 1), ['Done.']);
+    const events = await runs.events(id);
+    const action = events.find(({ action }) => action === 'call_tool_mcp');
+    assert.equal(action?.args?.['name'], 'Search agent: Which files are there?');
+    assert.deepEqual(action?.args?.['arguments'], { task: 'Which files are there?' });
+    const observation = events.find(({ observation }) => observation === 'mcp');
+    assert.equal(observation?.content, 'There are none.');
+    const { usage } = (await runs.info(id)) as unknown as { usage: { requests: number } };
+    assert.equal(usage.requests, 4);
+  });
+
+  it('counts for max_iterations', async (t) => {
+    const steps = [look, look, look, { say: 'There are none.' }];
+    const runs = await startBuiltin(t, searching(steps), { settings: { max_iterations: 3 } });
+    const id = await runs.create('go');
+    assert.equal((await runs.reaches(id, 'STOPPED')).stop_reason?.code, 'max_iterations');
+    assert.equal(runs.model.exchanges.length, 3);
   });
 });
 

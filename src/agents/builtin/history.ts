@@ -1,5 +1,5 @@
 // The history in a model request: estimates its length, and adapts it to the current model.
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ToolResultPart } from 'ai';
 import { jsonOf } from '../../text/foreignText.ts';
 import type { Model } from './model.ts';
 
@@ -30,6 +30,13 @@ export function tokensOf(message: ModelMessage): number {
 
 export function tokensOfAll(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
+}
+
+/** Appends a result. All results of a response are in one message, which is replaced, because messages never change. */
+export function addResult(messages: ModelMessage[], result: ToolResultPart): void {
+  const last = messages.at(-1);
+  if (last?.role === 'tool') messages[messages.length - 1] = { ...last, content: [...last.content, result] };
+  else messages.push({ role: 'tool', content: [result] });
 }
 
 /** Whether the part is reasoning of another provider, which this one would not accept. */

@@ -21,6 +21,7 @@ import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
 import { isObject } from '../../text/foreignText.ts';
 import { mib } from '../../validation/schema.ts';
 import type { RecordedTurn } from '../acp/recordedTurns.ts';
+import { addResult } from './history.ts';
 
 type Entry =
   /** The first line. A journal without it is incomplete. */
@@ -34,7 +35,7 @@ type Entry =
   | { readonly replaced: readonly ModelMessage[]; readonly turn?: number };
 
 export interface Journal {
-  /** The messages for the model. */
+  /** The messages for the model. The list grows with each entry. */
   readonly messages: readonly ModelMessage[];
   /** The last turn in the journal; null if it is empty, undefined if its turns have no numbers. */
   recordedTurn(): RecordedTurn;
@@ -58,13 +59,12 @@ function fileOf(home: string, id: string): string {
   return join(home, '.parley-agent', 'sessions', `${id}.jsonl`);
 }
 
-function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessage[] {
-  if ('message' in entry) return [...messages, entry.message];
+/** Changes the list in place: a copy for each entry would make the time of a resumption grow with its square. */
+function apply(messages: ModelMessage[], entry: Entry): ModelMessage[] {
   if ('replaced' in entry) return [...entry.replaced];
-  if ('began' in entry || 'opened' in entry) return [...messages];
-  const last = messages.at(-1);
-  if (last?.role !== 'tool') return [...messages, { role: 'tool', content: [entry.result] }];
-  return [...messages.slice(0, -1), { role: 'tool', content: [...last.content, entry.result] }];
+  if ('message' in entry) messages.push(entry.message);
+  if ('result' in entry) addResult(messages, entry.result);
+  return messages;
 }
 
 const numbered = (turn: number | undefined) => (turn === undefined ? {} : { turn });
@@ -152,14 +152,14 @@ const lineOf = (entry: Entry) => `${JSON.stringify(entry)}\n`;
 function open(file: string, entries: readonly Entry[]): Journal {
   let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
-  let messages = entries.reduce<ModelMessage[]>(withEntry, []);
+  let messages = entries.reduce<ModelMessage[]>(apply, []);
   let noted = entries.reduce<RecordedTurn>(recordedAfter, null);
   let isOpen = true;
 
   function add(entry: Entry): void {
     if (!isOpen) return;
     append(handle, lineOf(entry));
-    messages = withEntry(messages, entry);
+    messages = apply(messages, entry);
     noted = recordedAfter(noted, entry);
     if ('began' in entry) begun.add(entry.began);
   }

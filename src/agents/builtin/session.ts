@@ -35,13 +35,17 @@ export interface Session {
 
 /** Loads large modules while the service still prepares the first message. */
 function loadParts() {
-  const loading = Promise.all([import('./turn.ts'), import('./title.ts'), import('./condense.ts')]).then(
-    ([{ takeTurn }, { findTitle }, { createCondenser }]) => ({
-      takeTurn,
-      findTitle,
-      condenser: createCondenser(),
-    }),
-  );
+  const loading = Promise.all([
+    import('./turn.ts'),
+    import('./title.ts'),
+    import('./condense.ts'),
+    import('./searchAgent.ts'),
+  ]).then(([{ takeTurn }, { findTitle }, { createCondenser }, { createSearchAgent }]) => ({
+    takeTurn,
+    findTitle,
+    createSearchAgent,
+    condenser: createCondenser(),
+  }));
   loading.catch(() => {
     // The error is thrown when the parts are used.
   });
@@ -90,7 +94,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, retryMs }: Open
     const { always, triggeredBy } = await knowledge;
     const said = toMessage(blocks, { triggeredBy, seesImages: model.seesImages });
     const words = firstWordsOf(blocks);
-    const { takeTurn, condenser } = await parts;
+    const { takeTurn, createSearchAgent, condenser } = await parts;
     const { tools: remoteTools, faults } = await servers;
     const text = faults.join('\n');
     if (!faultsReported && text !== '')
@@ -98,7 +102,8 @@ function open({ id, journal, config, home, cwd, env, mcpServers, retryMs }: Open
     faultsReported = true;
     if (journal.messages.length === 0) void giveTitle(model, words, to, signal);
     const system = systemPrompt({ cwd, instructions: await instructions, knowledge: always });
-    const tools = [...toolbox.tools, ...remoteTools];
+    const searchAgent = createSearchAgent({ model, tools: toolbox.readers, retryMs });
+    const tools = [...toolbox.tools, searchAgent, ...remoteTools];
     const needs = {
       sessionId: id,
       config,

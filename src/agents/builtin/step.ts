@@ -23,7 +23,7 @@ export interface StepNeeds {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly Tool[];
-  readonly client: AcpClient;
+  readonly client: Pick<AcpClient, 'send'>;
   readonly signal: AbortSignal;
   /** The delay before the second attempt. It doubles before each further one. */
   readonly retryMs?: number | undefined;
@@ -42,6 +42,11 @@ export interface Step {
   readonly finishReason: FinishReason;
   /** The token count of the whole conversation; undefined if the provider does not report it. */
   readonly tokens: number | undefined;
+}
+
+/** Whether the step has only invalid tool calls. The model has received the reason. */
+export function isMisunderstood({ messages, calls, finishReason }: Step): boolean {
+  return calls.length === 0 && finishReason !== 'length' && messages.some(({ role }) => role === 'tool');
 }
 
 function toToolSet(tools: readonly Tool[]): ToolSet {

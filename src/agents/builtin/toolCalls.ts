@@ -39,9 +39,10 @@ function contentOf({ text, image, change }: ToolResult): ToolCallContent[] {
 }
 
 /** Returns text only, because not every API accepts images there, and some would read their base64 as text. */
-function toOutput({ text, failed }: ToolResult): ToolResultPart['output'] {
+export function toResultPart({ id, name }: RequestedCall, { text, failed }: ToolResult): ToolResultPart {
   const value = text === '' ? '(no output)' : text;
-  return failed === true ? { type: 'error-text', value } : { type: 'text', value };
+  const type = failed === true ? 'error-text' : 'text';
+  return { type: 'tool-result', toolCallId: id, toolName: name, output: { type, value } };
 }
 
 /** Reports the newest output at intervals. */
@@ -62,9 +63,17 @@ function createOutput(client: AcpClient, toolCallId: string) {
   };
 }
 
-async function run(tool: Tool, input: never, use: ToolUse): Promise<ToolResult> {
+/** Returns the tool, or the result for a call that cannot run. */
+export function findTool(tools: readonly Tool[], { name, input }: RequestedCall): Tool | ToolResult {
+  const tool = tools.find((one) => one.name === name);
+  const fault = tool === undefined ? `There is no tool ${name}.` : tool.check(input);
+  return tool === undefined || fault !== undefined ? { text: `Wrong input: ${fault}`, failed: true } : tool;
+}
+
+/** Never rejects. */
+export async function runTool(tool: Tool, input: unknown, use: ToolUse): Promise<ToolResult> {
   try {
-    return await tool.run(input, use);
+    return await tool.run(input as never, use);
   } catch (error) {
     return { text: `The tool itself failed: ${(error as Error).message}`, failed: true };
   }
@@ -109,7 +118,7 @@ export function createToolCalls(needs: CallNeeds) {
     const output = createOutput(client, id);
     const approved = approvedPath === undefined ? {} : { approvedPath };
     try {
-      return await run(tool, input as never, { cwd, signal, onOutput: output.onOutput, ...approved });
+      return await runTool(tool, input, { cwd, signal, onOutput: output.onOutput, ...approved });
     } finally {
       output.stop();
     }
@@ -126,29 +135,25 @@ export function createToolCalls(needs: CallNeeds) {
     return () => execute(tool, call, resolved === undefined ? undefined : (resolved?.path ?? null));
   }
 
-  async function report({ id, name }: RequestedCall, result: ToolResult, isInvalid: boolean): Promise<void> {
-    journal.addResult({ type: 'tool-result', toolCallId: id, toolName: name, output: toOutput(result) });
+  async function report(call: RequestedCall, result: ToolResult, isInvalid: boolean): Promise<void> {
+    journal.addResult(toResultPart(call, result));
     const status = result.failed === true ? 'failed' : 'completed';
     const { exitCode } = result;
     await client.send({
       sessionUpdate: 'tool_call_update',
-      toolCallId: id,
+      toolCallId: call.id,
       status,
       content: contentOf(result),
-      ...(isInvalid ? { title: name } : {}),
+      ...(isInvalid ? { title: call.name } : {}),
       ...(exitCode === undefined ? {} : { rawOutput: { exit_code: exitCode } }),
     });
   }
 
-  const findTool = (call: RequestedCall) => tools.find(({ name }) => name === call.name);
-
   /** Returns the rest of the call once it may run. */
   async function begin(call: RequestedCall) {
-    const tool = findTool(call);
-    const fault = tool === undefined ? `There is no tool ${call.name}.` : tool.check(call.input);
-    const isInvalid = tool === undefined || fault !== undefined;
-    const invalid: ToolResult = { text: `Wrong input: ${fault}`, failed: true };
-    return { isInvalid, rest: isInvalid ? async () => invalid : await prepare(tool, call) };
+    const found = findTool(tools, call);
+    if ('text' in found) return { isInvalid: true, rest: async () => found };
+    return { isInvalid: false, rest: await prepare(found, call) };
   }
 
   /**
@@ -177,7 +182,7 @@ export function createToolCalls(needs: CallNeeds) {
 
     try {
       for (const call of calls) {
-        const isParallel = findTool(call)?.isParallel === true;
+        const isParallel = tools.find(({ name }) => name === call.name)?.isParallel === true;
         if (!isParallel) await reported;
         while (running.size >= parallelMax) await Promise.race(running);
         await start(call);

@@ -8,7 +8,7 @@ import { hasImages, withoutImages } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { Model } from './model.ts';
 import { StepError } from './modelErrors.ts';
-import { type Step, StepStopped, takeStep } from './step.ts';
+import { isMisunderstood, type Step, StepStopped, takeStep } from './step.ts';
 import { createToolCalls } from './toolCalls.ts';
 import type { Tool, ToolImage } from './tools/tool.ts';
 import { imagePart } from './userMessage.ts';
@@ -79,11 +79,6 @@ function shownImages(images: readonly ToolImage[], { seesImages }: Model): Model
   if (!seesImages) return { role: 'user', content: '[Your tools gave images, which you cannot see.]' };
   const parts = images.map(({ data, mimeType }) => imagePart(data, mimeType));
   return { role: 'user', content: [{ type: 'text', text: 'The images that your tools gave:' }, ...parts] };
-}
-
-/** Whether the step has only invalid tool calls. The model has received the reason. */
-function isMisunderstood({ messages, calls, finishReason }: Step): boolean {
-  return calls.length === 0 && finishReason !== 'length' && messages.some(({ role }) => role === 'tool');
 }
 
 async function report({ client, model }: TurnNeeds, { messages, tokens }: Step): Promise<void> {

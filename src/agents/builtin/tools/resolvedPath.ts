@@ -35,7 +35,14 @@ async function follow(path: string, linksLeft: number): Promise<string> {
   return link === undefined ? own : follow(resolve(dirname(own), link), linksLeft - 1);
 }
 
-/** Throws a `ToolFailure`, also if the path leads to another file than the one that was approved. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+/**
+ * Throws a `ToolFailure`, also if the path leads to another file than the one that was approved, or out of the folder
+ * that the call is limited to.
+ */
 export async function resolvePath(path: string, use: ToolUse): Promise<ResolvedPath> {
   const named = absolute(path, use);
   const shown = shownPath(named, use);
@@ -53,6 +60,8 @@ export async function resolvePath(path: string, use: ToolUse): Promise<ResolvedP
     throw new ToolFailure(
       `${shown} leads to another file than when approval was asked for. Nothing was done. Look at it again.`,
     );
+  if (use.within !== undefined && !isWithin(target, use.within))
+    throw new ToolFailure(`${shown} is not in the workspace, so you cannot read it.`);
   return {
     path: target,
     isLinked,

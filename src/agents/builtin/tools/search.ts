@@ -1,6 +1,6 @@
 // The tools that search: for text in files, and for files by their names.
-import { stat, glob as walk } from 'node:fs/promises';
-import { join } from 'node:path';
+import { realpath, stat, glob as walk } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import type { Environment } from './command.ts';
 import { failing, ToolFailure } from './failure.ts';
@@ -8,6 +8,7 @@ import { absolute, findStats, kindOf, pathCharsMax, shownPath } from './fileText
 import { checkGlob, globCharsMax, spell } from './globs.ts';
 import { grep } from './grep.ts';
 import { firstChars } from './output.ts';
+import { isWithin, resolvePath } from './resolvedPath.ts';
 import { defineTool, type Tool, type ToolResult, type ToolUse } from './tool.ts';
 
 /** Folders that are useless in a search, and often larger than everything else. */
@@ -69,7 +70,8 @@ function includes(glob: string | undefined): string[] {
 }
 
 async function pathToSearch(given: string | undefined, use: ToolUse, folder: boolean): Promise<string> {
-  const path = absolute(given ?? '.', use);
+  const named = given ?? '.';
+  const path = use.within === undefined ? absolute(named, use) : (await resolvePath(named, use)).path;
   const shown = shownPath(path, use);
   const stats = await findStats(path, `Searching ${shown}`);
   if (stats === undefined) throw new ToolFailure(`There is no ${shown}. Look for it with find_files.`);
@@ -156,6 +158,17 @@ async function walkFiles(folder: string, pattern: string, signal: AbortSignal): 
   return found;
 }
 
+/** Leaves out files to which a link in the glob leads, or `..`. */
+async function onlyWithin(paths: readonly string[], folder: string): Promise<string[]> {
+  const parents = [...new Set(paths.map((path) => dirname(path)))];
+  const allowed = new Set<string>();
+  for (const parent of parents) {
+    const real = await realpath(parent).catch(() => '');
+    if (isWithin(real, folder)) allowed.add(parent);
+  }
+  return paths.filter((path) => allowed.has(dirname(path)));
+}
+
 async function newestFirst(paths: readonly string[]): Promise<string[]> {
   const aged: { path: string; at: number }[] = [];
   for (let from = 0; from < paths.length; from += statsAtOnce) {
@@ -174,7 +187,8 @@ async function findFiles(input: Static<typeof FilesInput>, use: ToolUse): Promis
   const pattern = input.glob.includes('/') ? input.glob : `**/${input.glob}`;
   const found = await walkFiles(folder, pattern, use.signal);
   if (use.signal.aborted) throw new ToolFailure('Stopped by the user.');
-  const newest = await newestFirst(found.paths);
+  const paths = use.within === undefined ? found.paths : await onlyWithin(found.paths, use.within);
+  const newest = await newestFirst(paths);
   const { text, whole } = fit(
     newest.map((path) => shownPath(path, use)),
     filesShownMax,

@@ -44,6 +44,8 @@ export interface ToolUse {
   readonly cwd: string;
   /** The resolved path in the approval request; null if there was none that could be resolved. */
   readonly approvedPath?: string | null;
+  /** A folder, named without links, that no path may lead out of. Only tools that read and search heed it. */
+  readonly within?: string;
   /** Aborted when the user stops the turn. Everything that was started must end then. */
   readonly signal: AbortSignal;
   /** Receives the whole output so far, for the user. May be called often. */

@@ -1,7 +1,7 @@
 // The scripted model answers with a list of steps. The request determines which step is next.
 
 import type { InjectedFault } from './injectedFaults.ts';
-import { fillEdit, fillRun, fillWrite, findByEnd, type Tool } from './tools.ts';
+import { fillDelegate, fillEdit, fillRun, fillWrite, findByEnd, type Tool } from './tools.ts';
 
 export type Work =
   /** Says a text, which ends the agent's turn. */
@@ -13,7 +13,9 @@ export type Work =
   /** Has the agent run a command in a shell. */
   | { readonly run: string }
   /** Has the agent call a tool, such as of an MCP server, whose name ends like this. */
-  | { readonly call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> } };
+  | { readonly call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> } }
+  /** Has the agent give a task to a sub-agent, which follows these steps. No other prompt may contain the task. */
+  | { readonly delegate: { readonly task: string; readonly steps: readonly Work[] } };
 
 export type Step = Work | InjectedFault;
 
@@ -70,6 +72,7 @@ function callFor(step: Act, tools: readonly Tool[]): Omit<Call, 'id'> | undefine
     return found && { name: found.name, input: step.call.input };
   }
   if ('run' in step) return fillRun(tools, step.run);
+  if ('delegate' in step) return fillDelegate(tools, step.delegate.task);
   if ('edit' in step) {
     const { path, to: text } = step.edit;
     return fillEdit(tools, step.edit) ?? callFor({ write: { path, text } }, tools);
@@ -82,17 +85,30 @@ function callFor(step: Act, tools: readonly Tool[]): Omit<Call, 'id'> | undefine
   );
 }
 
-function faultOf(step: Act, tools: readonly Tool[]): string {
-  const wanted =
-    'call' in step ? `tool ${step.call.tool}` : `tool to ${'run' in step ? 'run a command' : 'write a file'}`;
-  return `no ${wanted} among ${tools.map(({ name }) => name).join(', ')}`;
+function wantedBy(step: Act): string {
+  if ('call' in step) return `tool ${step.call.tool}`;
+  if ('delegate' in step) return 'tool to start a sub-agent';
+  return `tool to ${'run' in step ? 'run a command' : 'write a file'}`;
 }
 
-/** `at` is the index of the step; undefined for side requests. */
+function faultOf(step: Act, tools: readonly Tool[]): string {
+  return `no ${wantedBy(step)} among ${tools.map(({ name }) => name).join(', ')}`;
+}
+
+/** Returns the steps of the sub-agent that sent the request; undefined if it is not from one. */
+function delegatedSteps(work: readonly Work[], { prompt }: ModelRequest): readonly Work[] | undefined {
+  for (const step of work)
+    if ('delegate' in step && prompt.includes(step.delegate.task)) return step.delegate.steps;
+  return undefined;
+}
+
+/** `at` is the index of the step; undefined for side requests and sub-agents. */
 export function answerTo(
   work: readonly Work[],
   request: ModelRequest,
 ): { answer: Answer; at: number | undefined } {
+  const delegated = delegatedSteps(work, request);
+  if (delegated !== undefined) return { answer: answerTo(delegated, request).answer, at: undefined };
   const { step, at } = stepAfter(work, request);
   if (step === undefined) return { answer: { text: endAnswer }, at };
   if ('say' in step) return { answer: { text: step.say }, at };

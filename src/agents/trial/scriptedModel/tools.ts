@@ -1,4 +1,4 @@
-// Selects a tool of the agent that writes a file or runs a command, and builds its input.
+// Selects a tool of the agent that writes a file, runs a command or starts a sub-agent, and builds its input.
 
 export interface Tool {
   readonly name: string;
@@ -21,10 +21,13 @@ const writers = [/^write(_?file)?$/i, /^create(_?file)?$/i];
 const editors = [/^edit(_?file)?$/i, /^(str_?)?replace$/i, /^search_?replace$/i];
 const runners = [/^(bash|shell|sh|terminal)$/i, /^(run|exec|execute|shell)_?(shell_?)?(command)?$/i];
 
+const delegates = [/^(task|agent|search_?agent|sub_?agent|explore)$/i];
+
 const pathNames = /^(file_?path|absolute_?path|path|file_?name|file)$/i;
 const textNames = /^(contents?|text|file_?text)$/i;
 const oldNames = /^old(_?(string|str|text))?$/i;
 const newNames = /^new(_?(string|str|text))?$/i;
+const taskNames = /^(task|prompt)$/i;
 const commandNames = /^(command|cmd|script)$/i;
 
 /** Gemini writes the names of types in capitals. */
@@ -104,6 +107,10 @@ export function fillEdit(
     [oldNames, from],
     [newNames, to],
   ]);
+}
+
+export function fillDelegate(tools: readonly Tool[], task: string) {
+  return firstFilled(tools, delegates, [[taskNames, task]]);
 }
 
 export function fillRun(tools: readonly Tool[], command: string) {
