@@ -1,5 +1,5 @@
 // Keeps rows that are read on every request, and forgets them after a write, here or in another process.
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../process/lru.ts';
 import type { Database } from './transaction.ts';
 
 type Key = string | number;
@@ -18,7 +18,7 @@ export function createCache<Value extends NonNullable<unknown>>(
   database: Pick<Database, 'onForeignChange'>,
   options: { entriesMax: number },
 ): Cache<Value> {
-  const entries = new LRUCache<Key, Value>({ max: options.entriesMax });
+  const entries = createLru<Key, Value>(options.entriesMax);
   let loading = new Map<Key, Promise<Value | undefined>>();
   let generation = 0;
 

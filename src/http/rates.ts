@@ -1,7 +1,7 @@
 // Rate limits for the requests of a key and the failed logins of an address. Each has a token bucket, which every
 // process keeps for itself.
-import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
+import { createLru } from '../process/lru.ts';
 
 /** With more, the least recently used bucket is dropped, so that nobody can reset a busy one. */
 export const bucketsMax = 10_000;
@@ -30,7 +30,7 @@ const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
 /** A limiter for `count` per `perMs` with bursts of the same size; 0 means no limit. */
 export function createRateLimiter({ count, perMs, limit }: Rate, now = () => performance.now()): RateLimiter {
   if (count === 0) return unlimited;
-  const buckets = new LRUCache<string, Bucket>({ max: bucketsMax });
+  const buckets = createLru<string, Bucket>(bucketsMax);
   const msPerToken = perMs / count;
 
   function refilled(key: string): Bucket {

@@ -29,6 +29,7 @@ import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
 import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute, type Server } from './routeTable.ts';
+import { serializerCompiler } from './serializers.ts';
 import { boundStall } from './stall.ts';
 import { discardBody } from './unreadBody.ts';
 import { createUnrouted, type Unrouted } from './unrouted.ts';
@@ -86,6 +87,11 @@ interface ServerParts {
   readonly openAnswers: OpenAnswers;
 }
 
+/** Fastify loads its own compilers, which takes long, unless it is given others. Ours are set instead. */
+function unused(): never {
+  throw new Error('schemas are compiled by the compilers that were set');
+}
+
 function createFastify(options: ServerOptions, { guard, trusted, nextId, openAnswers }: ServerParts): Server {
   return Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
@@ -107,6 +113,7 @@ function createFastify(options: ServerOptions, { guard, trusted, nextId, openAns
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     routerOptions: { maxParamLength: paramLengthMax, ignoreTrailingSlash: true },
     clientErrorHandler: createClientErrorHandler({ openAnswers, nextId }),
     frameworkErrors: (error, request, reply) => {
@@ -182,6 +189,7 @@ export function createServer(options: ServerOptions): CreatedServer {
   const unrouted = createUnrouted(methodsOf);
 
   app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => sendError(unrouted.refusal(request), request, reply));
   app.removeAllContentTypeParsers();

@@ -1,6 +1,6 @@
 // The rate limits of Git providers: when one is reached, nothing is asked with that access token until it is over.
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../process/clock.ts';
+import { createLru } from '../process/lru.ts';
 
 const tokensMax = 10_000;
 /** For a provider that does not say how long its limit lasts. */
@@ -40,7 +40,7 @@ export function waitMsOf(headers: Headers, now: number): number {
 }
 
 export function createPauses(clock: Pick<Clock, 'steady'>) {
-  const until = new LRUCache<string, number>({ max: tokensMax });
+  const until = createLru<string, number>(tokensMax);
   return {
     pause: (key: string, waitMs: number): void => {
       until.set(key, clock.steady() + waitMs);

@@ -130,13 +130,18 @@ type Check = (value: unknown) => AppError | undefined;
 
 const checks = new WeakMap<TSchema, Check>();
 
-/** A check that returns the faults of a value, or undefined if there are none. It is compiled once per schema. */
+/**
+ * A check that returns the faults of a value, or undefined if there are none. It is compiled once per schema, on its
+ * first use, because a start needs few of them.
+ */
 export function compileCheck(schema: TSchema): Check {
   const known = checks.get(schema);
   if (known !== undefined) return known;
-  const compiled = Compile(schema);
-  const check: Check = (value) =>
-    compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value)));
+  let compiled: ReturnType<typeof Compile> | undefined;
+  const check: Check = (value) => {
+    compiled ??= Compile(schema);
+    return compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value)));
+  };
   checks.set(schema, check);
   return check;
 }

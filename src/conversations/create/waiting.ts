@@ -1,8 +1,8 @@
 // Limits how many conversations of a user wait for a worker. They are counted in the database at most once a second per
 // user, and in memory in between, so that a creation needs no count.
-import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/transaction.ts';
 import { AppError } from '../../errors.ts';
+import { createLru } from '../../process/lru.ts';
 import { countWaiting } from './waitingStore.ts';
 
 const countedForMs = 1_000;
@@ -33,7 +33,7 @@ export function tooManyWaiting(max: number): AppError {
 }
 
 export function createWaitingBound({ database, max }: WaitingOptions): WaitingBound {
-  const counts = new LRUCache<number, Count>({ max: usersMax, ttl: countedForMs, ttlResolution: 0 });
+  const counts = createLru<number, Count>(usersMax, { ttlMs: countedForMs });
 
   async function count(userId: number): Promise<AppError | undefined> {
     const waiting = await database.run(countWaiting, { userId, max });
