@@ -1,7 +1,8 @@
-// Input of a command besides its words: a message on standard input, images, and files with MCP servers.
+// Input of a command besides its words: a message or a secret on standard input, images, and files with MCP servers.
 import { readFileSync, statSync } from 'node:fs';
 import type { McpConfig } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { ask } from './terminal/prompt.ts';
 
 const mib = 1_024 * 1_024;
 /** In base64 it must fit into a request body of 16 MiB, together with the rest. */
@@ -63,6 +64,18 @@ export async function readInput(): Promise<string> {
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8').trimEnd();
+}
+
+/** Reads what was typed without showing it, or standard input if nobody can type. */
+export async function readHidden(question: string): Promise<string> {
+  return (process.stdin.isTTY ? await ask(`${question}: `, { hidden: true }) : await readInput()).trim();
+}
+
+/** Reads a secret. It is never an argument, because every user of the machine can see those. */
+export async function readSecret(what: string, question = what): Promise<string> {
+  const secret = await readHidden(question);
+  if (secret === '') throw new RefusalError(`The ${what} is empty. Type it, or give it on standard input.`);
+  return secret;
 }
 
 /** Returns the words of the command line, or standard input if there are none or only "-". */

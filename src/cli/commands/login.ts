@@ -19,22 +19,14 @@ import {
 } from '../connection/contexts.ts';
 import type { contextsCommand, loginCommand, logoutCommand } from '../declarations/services.ts';
 import { exitOfError, exits } from '../exits.ts';
-import { readInput } from '../inputs.ts';
+import { readSecret } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
 import { createOutput } from '../terminal/output.ts';
 import { plainLine } from '../terminal/plainText.ts';
-import { ask } from '../terminal/prompt.ts';
 import { printRecords } from '../terminal/table.ts';
 
 function defaultName(url: string): string {
   return new URL(url).host.replace(/[[\]]/g, '');
-}
-
-async function readKey(url: string): Promise<string> {
-  const typed = process.stdin.isTTY ? await ask(`API key for ${url}: `, { hidden: true }) : await readInput();
-  const key = typed.trim();
-  if (key === '') throw new RefusalError('The API key is empty. Type it, or give it on standard input.');
-  return key;
 }
 
 /** Asks the service whose key it is. */
@@ -67,7 +59,7 @@ export const login: Handler<typeof loginCommand> = async ({ args, options }) => 
   readContexts();
   if (!address.isLocal && url.startsWith('http:'))
     note('This URL is not encrypted: others in the network can read your API key. Use https if you can.\n');
-  const key = await readKey(url);
+  const key = await readSecret('API key', `API key for ${url}`);
   try {
     const user = await findUser(address, key);
     saveContext({ name, url, key });

@@ -1,5 +1,4 @@
 // `parley provider-keys list|set|remove`.
-import { RefusalError } from '../../errors.ts';
 import { NewProviderKey, type ProviderKey } from '../../providerKeys/schema.ts';
 import { createProviderKeys, type ProviderKeys } from '../../providerKeys/service.ts';
 import type { Writer } from '../../settings/service.ts';
@@ -14,10 +13,9 @@ import type {
   providerKeysSetCommand,
 } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
-import { readInput } from '../inputs.ts';
+import { readSecret } from '../inputs.ts';
 import { createOutput } from '../terminal/output.ts';
 import { plainLine } from '../terminal/plainText.ts';
-import { ask } from '../terminal/prompt.ts';
 import { printRecords } from '../terminal/table.ts';
 
 interface Backend {
@@ -56,17 +54,8 @@ export const listProviderKeys: Handler<typeof providerKeysListCommand> = async (
   return exits.done;
 };
 
-/** Never from the arguments, which every user of the machine can see. */
-async function readKey(provider: string): Promise<string> {
-  const typed = process.stdin.isTTY
-    ? await ask(`API key of ${plainLine(provider)}: `, { hidden: true })
-    : await readInput();
-  if (typed.trim() === '') throw new RefusalError('The API key is empty.');
-  return typed.trim();
-}
-
 export const setProviderKey: Handler<typeof providerKeysSetCommand> = async ({ args, options }) => {
-  const key = await readKey(args.provider);
+  const key = await readSecret('API key', `API key of ${plainLine(args.provider)}`);
   const fault = compileCheck(NewProviderKey)({ api_key: key });
   if (fault !== undefined) throw fault;
   await openBackend(options.user).set(args.provider, key);

@@ -27,10 +27,9 @@ import type {
   settingsSetCommand,
 } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
-import { readInput } from '../inputs.ts';
+import { readHidden } from '../inputs.ts';
 import { suggest } from '../syntax/suggestion.ts';
 import { jsonLine, plainLine } from '../terminal/plainText.ts';
-import { ask } from '../terminal/prompt.ts';
 
 type SettingsRecord = Awaited<ReturnType<Settings['read']>>;
 
@@ -87,12 +86,11 @@ function parseValue(text: string): unknown {
 
 /** Reads standard input. At a terminal an API key can be typed, and is not shown. */
 async function readValue(name: string): Promise<string> {
-  if (!process.stdin.isTTY) return (await readInput()).trim();
-  if (!secretFields.some((secret) => secret === name))
+  if (process.stdin.isTTY && !secretFields.some((secret) => secret === name))
     throw new RefusalError(
       `The value is missing. Write it after ${name}, or give it on standard input: ${commandName} settings set ${name} < FILE`,
     );
-  return (await ask(`${name}: `, { hidden: true })).trim();
+  return readHidden(name);
 }
 
 export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { name, value }, options }) => {
