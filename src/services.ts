@@ -163,6 +163,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       timeoutMs: deliveryTimeoutMs,
       responseBytesMax: deliveryResponseBytesMax,
     }),
+    publicUrl: config.publicUrl,
     onBackgroundError,
   });
   // Added before everything that creates deliveries, so that it is closed after them.

@@ -28,6 +28,7 @@ export type Decision = Confirmation['decision'];
 export type Scope = KeyRecord['scopes'][number];
 export type GitProvider = keyof AddGitProviders['provider_tokens'];
 export type WebhookEvent = WebhookRecord['events'][number];
+export type WebhookFormat = WebhookRecord['format'];
 export type DeliveryState = DeliveryRecord['state'];
 export type ErrorCode = ErrorBody['code'];
 export type Detail = ErrorBody['details'][number];

@@ -7,6 +7,7 @@ import { changeText } from '../events/changes/shape.ts';
 import { recordChange } from '../events/changes/store.ts';
 import { type EventText, insertEvents } from '../events/store.ts';
 import { recordDeliveries } from '../webhooks/outboxStore.ts';
+import type { Waiting } from '../webhooks/waiting.ts';
 import type { ConversationName } from './id.ts';
 import { agentStateOf, type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
 
@@ -99,14 +100,21 @@ function* insertIntoLog(
   return { first, count };
 }
 
-/** Adds events to the log, and creates webhook deliveries. */
+/** Adds events to the log, and creates webhook deliveries. `waiting`: it waits for its user from now on. */
 export function* appendEvents(
   q: Queries,
   locked: LockedConversation,
   events: readonly EventText[],
+  waiting?: { readonly waits_for: Waiting['waits_for']; readonly eventId: number; readonly at: string },
 ): Steps<void> {
   const added = yield* insertIntoLog(q, locked, events);
-  if (added !== undefined) yield* recordDeliveries(q, { ...deliverySourceOf(locked), events: added });
+  const { id: conversation_id, title } = locked;
+  if (added !== undefined || waiting !== undefined)
+    yield* recordDeliveries(q, {
+      ...deliverySourceOf(locked),
+      events: added,
+      waiting: waiting && { conversation_id, title, ...waiting },
+    });
 }
 
 interface StatusChange extends Moment {

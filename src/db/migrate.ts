@@ -21,6 +21,7 @@ import { uploads } from './migrations/0018-uploads.ts';
 import { feedback } from './migrations/0019-feedback.ts';
 import { commands } from './migrations/0020-commands.ts';
 import { conversationModel } from './migrations/0021-conversation-model.ts';
+import { webhookFormats } from './migrations/0022-webhook-formats.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   feedback,
   commands,
   conversationModel,
+  webhookFormats,
 ];
 
 const advisoryLock = 7_265_108;

@@ -118,11 +118,13 @@ export interface Tables {
   webhooks: {
     id: string;
     user_id: number;
+    /** Masked if it is a credential: then it is encrypted with the secret. */
     url: string;
     events: string;
     sealed: string;
     description: string | null;
     created_at: number;
+    format: Generated<string>;
   };
   /** Webhook deliveries that are pending or have failed for good. */
   deliveries: {
@@ -132,7 +134,7 @@ export interface Tables {
     conversation_key: number;
     conversation_id: string;
     type: string;
-    /** The payload of a status change. Events are read when they are sent. */
+    /** The payload, except for what is read from the log when it is sent. */
     payload: string | null;
     event_id: number | null;
     created_at: number;

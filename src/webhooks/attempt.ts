@@ -4,11 +4,17 @@ import { DecryptionError } from '../encryption/encrypt.ts';
 import { ownerOf } from '../encryption/store.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
+import type { Change } from '../events/changes/schema.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
 import { version } from '../process/version.ts';
+import { type ChatMessage, statusMessage, waitingMessage } from './chat/chatMessage.ts';
+import { type ChatRequest, toChatRequest } from './chat/formats.ts';
+import { unpackCredentials } from './chat/hiddenUrl.ts';
 import { type ClaimedDelivery, findDeliveredEvent } from './outboxStore.ts';
+import type { WebhookFormat } from './schema.ts';
 import { signedHeaders } from './signing.ts';
+import { readWaiting, type WaitingData } from './waiting.ts';
 
 const goneStatus = 410;
 
@@ -30,23 +36,53 @@ export interface AttemptOptions {
   readonly vault: Vault;
   readonly fetch: OutgoingFetch;
   readonly now: () => number;
+  /** Where people open conversations. */
+  readonly publicUrl?: string | undefined;
 }
 
 function failed(error: string, { status = null as number | null, final = false } = {}): AttemptOutcome {
   return { outcome: 'failed', status, error, final };
 }
 
+/** What is sent; undefined if the data does not exist any more. */
+async function findRequest(
+  options: AttemptOptions,
+  delivery: ClaimedDelivery,
+): Promise<ChatRequest | undefined> {
+  const { type, created_at } = delivery;
+  const format = delivery.format as WebhookFormat;
+  const data = await findData(options, delivery);
+  if (data === undefined) return undefined;
+  if (format !== 'parley') return toChatRequest(format, toChatMessage(type, data, options.publicUrl));
+  const timestamp = new Date(created_at).toISOString();
+  const body = `{"type":${JSON.stringify(type)},"timestamp":"${timestamp}","data":${data}}`;
+  return { contentType: 'application/json', body };
+}
+
 /** The JSON of `data`; undefined if it does not exist any more. */
-async function findData(database: Database, delivery: ClaimedDelivery): Promise<string | undefined> {
+async function findData(
+  { database, publicUrl }: AttemptOptions,
+  delivery: ClaimedDelivery,
+): Promise<string | undefined> {
   const { user_id, conversation_key, conversation_id, event_id, payload } = delivery;
   if (event_id === null) return payload ?? undefined;
-  const json = await database.run(findDeliveredEvent, {
+  const place = {
     userId: user_id,
     conversationKey: conversation_key,
     conversationId: conversation_id,
     eventId: event_id,
-  });
-  return json && `{"conversation_id":${JSON.stringify(conversation_id)},"event":${json}}`;
+  };
+  const json = await database.run(findDeliveredEvent, place);
+  if (json === undefined) return undefined;
+  if (payload !== null)
+    return JSON.stringify(await readWaiting({ database, payload, place, json, publicUrl }));
+  return `{"conversation_id":${JSON.stringify(conversation_id)},"event":${json}}`;
+}
+
+function toChatMessage(type: string, data: string, publicUrl: string | undefined): ChatMessage {
+  return type === 'conversation.waiting'
+    ? waitingMessage(JSON.parse(data) as WaitingData)
+    : statusMessage(JSON.parse(data) as Change, publicUrl);
 }
 
 function describeStatus(status: number): AttemptOutcome {
@@ -57,23 +93,24 @@ function describeStatus(status: number): AttemptOutcome {
 
 /** Throws for our own faults, such as an unavailable database. The outcome is unknown then. */
 export async function attemptDelivery(
-  { database, vault, fetch, now }: AttemptOptions,
+  options: AttemptOptions,
   delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
-  const { id, type, url, created_at } = delivery;
-  const data = await findData(database, delivery);
-  if (data === undefined) return { outcome: 'pointless' };
-  const timestamp = new Date(created_at).toISOString();
-  const body = `{"type":${JSON.stringify(type)},"timestamp":"${timestamp}","data":${data}}`;
+  const { vault, fetch, now } = options;
+  const { id } = delivery;
+  const request = await findRequest(options, delivery);
+  if (request === undefined) return { outcome: 'pointless' };
+  const { contentType, headers, body } = request;
   try {
     const owner = ownerOf({ table: 'webhooks', userId: delivery.user_id, name: [delivery.webhook_id] });
-    const secret = await vault.decrypt(delivery.sealed, owner);
+    const { secret, url = delivery.url } = unpackCredentials(await vault.decrypt(delivery.sealed, owner));
     const response = await fetch(url, {
       method: 'POST',
       headers: {
+        ...headers,
         ...signedHeaders(secret, { id, timestampS: Math.floor(now() / 1_000), body }),
-        'content-type': 'application/json',
+        'content-type': contentType,
         'user-agent': `Parley/${version}`,
       },
       body,

@@ -160,6 +160,41 @@ for (const kind of databaseKinds) {
       assert.equal(receiver.received.at(-1)?.id, failed.id);
     });
 
+    it('are written for people in the format of a chat service, and retried like all others', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      for (const format of ['slack', 'mattermost', 'discord', 'teams', 'ntfy'] as const) {
+        const receiver = await startReceiver(t);
+        receiver.answer(() => (receiver.received.length < 2 ? 503 : 200));
+        const events = ['conversation.status' as const];
+        const { id } = await bench.webhooks.create(bench.principal, { url: receiver.url, events, format });
+        bench.startLoop();
+        await bench.say(`hello from ${format}`);
+        await untilEmpty(bench);
+        const [first, again] = receiver.received;
+        assert.equal(receiver.received.length, 2);
+        assert.deepEqual([again?.id, again?.text], [first?.id, first?.text]);
+        assert.match(
+          format === 'ntfy' ? String(first?.text) : JSON.stringify(first?.body),
+          new RegExp(`Starting: hello from ${format}`),
+        );
+        await bench.webhooks.remove(bench.principal, id);
+      }
+    });
+
+    it('go to the hidden URL of a chat service after the encryption key was rotated', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      const events = ['conversation.status' as const];
+      await bench.webhooks.create(bench.principal, { url: receiver.url, events, format: 'discord' });
+      const beside = await openConfiguredDatabase(bench.storage, fail);
+      bench.closers.push(beside.close);
+      await rotate({ database: beside, dataDir: bench.storage.dataDir, secretKeys: [] });
+      bench.startLoop();
+      await bench.say('hello');
+      await untilEmpty(bench);
+      assert.equal(receiver.received[0]?.body.content, '**Starting: hello**');
+    });
+
     it('are given up at once where the receiver says 410', async (t) => {
       const bench = await createWebhookBench(kind, t);
       const receiver = await startReceiver(t);

@@ -12,6 +12,7 @@ export const createdWebhookExample: CreatedWebhook = {
   url: 'https://bot.example.com/parley',
   events: ['conversation.status'],
   description: 'chat bot',
+  format: 'parley',
   created_at: '2026-01-31T12:00:00.000Z',
   waiting: 0,
   failed: 0,

@@ -15,6 +15,7 @@ import {
 import { eventKeyOf } from '../events/eventKey.ts';
 import { type DeliverySource, insertDeliveries, type NewDelivery } from './deliveryBatches.ts';
 import type { DeliveryState, WebhookEvent } from './schema.ts';
+import { type EventPosition, findLastMessages, type Waiting } from './waiting.ts';
 
 function later(q: Queries, ms: number) {
   return sql<number>`${q.now} + ${Math.round(ms)}`;
@@ -25,6 +26,8 @@ interface Occurrence extends DeliverySource {
   readonly status?: string | undefined;
   /** Appended events: ids first .. first+count-1. */
   readonly events?: { readonly first: number; readonly count: number } | undefined;
+  /** The conversation waits for its user, as the event with this id says. */
+  readonly waiting?: (Waiting & { readonly eventId: number }) | undefined;
 }
 
 // The key-share lock makes a deletion of the webhook wait, so that it finds these rows.
@@ -42,6 +45,11 @@ function deliveriesFor({ id, events: text }: { id: string; events: string }, h: 
   if (h.events !== undefined && wanted.has('conversation.event'))
     for (let i = 0; i < h.events.count; i++)
       messages.push({ webhook: id, type: 'conversation.event', payload: null, event: h.events.first + i });
+  if (h.waiting !== undefined && wanted.has('conversation.waiting')) {
+    const { eventId, ...waiting } = h.waiting;
+    const payload = JSON.stringify(waiting);
+    messages.push({ webhook: id, type: 'conversation.waiting', payload, event: eventId });
+  }
   return messages;
 }
 
@@ -127,6 +135,7 @@ export interface ClaimedDelivery {
   readonly attempts: number;
   readonly url: string;
   readonly sealed: string;
+  readonly format: string;
   /** Nobody else sends it before this time, which also identifies the claim. */
   readonly leased_until: number;
 }
@@ -162,7 +171,7 @@ export const claimDeliveries = write(
     const claimed: ClaimedDelivery[] = [];
     for (const { id, max } of webhooks) {
       const webhook = yield* one(
-        q.build.selectFrom('webhooks').select(['url', 'sealed']).where('id', '=', id),
+        q.build.selectFrom('webhooks').select(['url', 'sealed', 'format']).where('id', '=', id),
       );
       // The webhook was deleted a moment ago.
       if (webhook === undefined) continue;
@@ -185,13 +194,6 @@ export const claimDeliveries = write(
     return claimed;
   },
 );
-
-interface EventPosition {
-  readonly userId: number;
-  readonly conversationKey: number;
-  readonly conversationId: string;
-  readonly eventId: number;
-}
 
 /** The JSON of an event; undefined if its conversation was deleted. */
 export const findDeliveredEvent = read('deliveries.findEvent', function* (q, place: EventPosition): Steps<
@@ -285,6 +287,7 @@ export const outboxTransactions = [
   listDue,
   claimDeliveries,
   findDeliveredEvent,
+  findLastMessages,
   finishDelivery,
   recordFailedAttempt,
 ];

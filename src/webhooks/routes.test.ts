@@ -42,7 +42,7 @@ for (const kind of databaseKinds) {
       assert.match(id, /^wh_[0-9a-f]{32}$/);
       assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
       assert.equal(new Date(created_at).toISOString(), created_at);
-      assert.deepEqual(rest, { ...hook, description: 'chat bot', waiting: 0, failed: 0 });
+      assert.deepEqual(rest, { ...hook, description: 'chat bot', format: 'parley', waiting: 0, failed: 0 });
       const [shown] = await list();
       assert.deepEqual(shown, { id, created_at, ...rest });
       assert.equal((await remove(id)).status, 200);
@@ -68,6 +68,9 @@ for (const kind of databaseKinds) {
         [{ ...hook, events: ['CANARY'] }, 'events[0]'],
         [{ ...hook, events: ['conversation.status', 'conversation.status'] }, 'events'],
         [{ ...hook, description: 'x'.repeat(1_025) }, 'description'],
+        [{ ...hook, format: 'CANARY' }, 'format'],
+        [{ ...hook, format: 'slack', events: ['conversation.waiting', 'conversation.event'] }, 'events'],
+        [{ ...hook, format: 'slack', url: 'http://169.254.169.254/CANARY' }, 'url'],
         [{ ...hook, description: 'a\0b' }, 'description'],
         [{ ...hook, secret: 'CANARY' }, 'secret'],
       ];
@@ -252,6 +255,36 @@ for (const kind of databaseKinds) {
       const files = readdirSync(service.storage.dataDir, { withFileTypes: true, recursive: true });
       for (const { parentPath, name } of files.filter((entry) => entry.isFile()))
         assert.ok(!readFileSync(join(parentPath, name)).includes(bytes), name);
+    });
+  });
+
+  describe(`the URL of a chat service on ${kind}`, () => {
+    it('is used, but in no answer, error, log line, row or file', async (t) => {
+      const receiver = await startReceiver(t);
+      receiver.answer(() => 500);
+      const service = await startService({ kind }, t);
+      const created = await service.ask(w, { json: { ...hook, url: receiver.url, format: 'slack' } });
+      const { id, url } = created.body;
+      assert.equal(url, `${new URL(receiver.url).origin}/**********`);
+      await service.ask('/api/conversations', { json: {} });
+      const deliveries = () => service.ask(`${w}/${id}/deliveries`);
+      await until(
+        'a message fails',
+        async () => (await deliveries()).body.deliveries[0]?.last_status === 500,
+      );
+      assert.match(receiver.received[0]?.body.text, /^Starting: /);
+      receiver.answer(() => 200);
+      await receiver.stop();
+      const answers = [created, await service.ask(w), await deliveries(), await service.ask('/api/audit')];
+      for (const { text } of answers) assert.ok(!text.includes('in-the-url'), text);
+      for (const table of ['webhooks', 'deliveries', 'audit'])
+        assert.ok(
+          !JSON.stringify(await inspect(service.storage, `select * from ${table}`)).includes('in-the-url'),
+        );
+      assert.ok(!service.logs().includes('in-the-url'));
+      const files = readdirSync(service.storage.dataDir, { withFileTypes: true, recursive: true });
+      for (const { parentPath, name } of files.filter((entry) => entry.isFile()))
+        assert.ok(!readFileSync(join(parentPath, name)).includes('in-the-url'), name);
     });
   });
 

@@ -2,8 +2,12 @@
 import Type from 'typebox';
 import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../validation/schema.ts';
 
-const webhookEvents = ['conversation.status', 'conversation.event'] as const;
+const webhookEvents = ['conversation.status', 'conversation.event', 'conversation.waiting'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
+
+/** What the requests look like. All but the first are messages for people in a chat service. */
+export const webhookFormats = ['parley', 'slack', 'mattermost', 'discord', 'teams', 'ntfy'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
 
 export const deliveryStates = ['waiting', 'failed'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -28,9 +32,16 @@ export const NewWebhook = Type.Object(
       minItems: 1,
       maxItems: webhookEvents.length,
       uniqueItems: true,
-      description: 'The types of events to send: status changes, conversation events.',
+      description:
+        'The types of events to send: status changes, conversation events, and that a conversation waits for your approval or answer.',
     }),
     description: Type.Optional(nullableText({ bytesMax: kib, description: 'A description of your choice.' })),
+    format: Type.Optional(
+      oneOf(webhookFormats, {
+        description:
+          'The format of the requests. Default: parley, which is JSON for programs. The others are messages for people in a chat service, without conversation.event, and their URL is not shown again.',
+      }),
+    ),
   },
   { $id: 'NewWebhook', additionalProperties: false },
 );
@@ -38,9 +49,10 @@ export type NewWebhook = Type.Static<typeof NewWebhook>;
 
 const webhookFields = {
   id: Type.String(),
-  url: Type.String(),
+  url: Type.String({ description: 'Without its path if the format is that of a chat service.' }),
   events: Type.Array(oneOf(webhookEvents)),
   description: orNull(Type.String()),
+  format: oneOf(webhookFormats),
   created_at: time(),
   waiting: Type.Integer({ description: 'The number of pending deliveries, counted up to 10,000.' }),
   failed: Type.Integer({ description: 'The number of failed deliveries, counted up to 10,000.' }),

@@ -10,6 +10,7 @@ import type { Principal } from '../keys/principal.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import { type AllowPrivate, allowsPrivate } from '../outgoing/privateHosts.ts';
 import { bareHost, portOf } from '../outgoing/resolve.ts';
+import { maskedUrl, packCredentials } from './chat/hiddenUrl.ts';
 import { type DeliveryRow, dropDeliveries, listDeliveries, redeliver } from './deliveryStore.ts';
 import {
   type CreatedWebhook,
@@ -21,6 +22,7 @@ import {
   type NewWebhook,
   pageSize,
   type WebhookEvent,
+  type WebhookFormat,
   type WebhookRecord,
 } from './schema.ts';
 import { createWebhookSecret } from './signing.ts';
@@ -37,6 +39,9 @@ interface WebhooksOptions {
   readonly wake: () => void;
 }
 
+/** Who changes webhooks. */
+type Writer = Pick<Principal, 'userId' | 'keyId'>;
+
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
 function iso(at: number): string {
@@ -49,6 +54,7 @@ export function toRecord(row: WebhookRow): WebhookRecord {
     url: row.url,
     events: JSON.parse(row.events) as WebhookEvent[],
     description: row.description,
+    format: row.format as WebhookFormat,
     created_at: iso(row.created_at),
     waiting: Number(row.waiting),
     failed: Number(row.failed),
@@ -67,6 +73,13 @@ export function toDelivery(row: DeliveryRow): DeliveryRecord {
     last_status: row.last_status,
     last_error: row.last_error,
   };
+}
+
+/** A chat room is for people, and one turn has hundreds of events. */
+function refuseEvents({ events, format = 'parley' }: NewWebhook): void {
+  if (format === 'parley' || !events.includes('conversation.event')) return;
+  const message = `must not contain conversation.event if the format is ${format}`;
+  throw invalid([{ path: 'events', message }]);
 }
 
 /** What names such as localhost stand for. */
@@ -109,26 +122,31 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
       );
   }
 
-  function store({ userId, keyId }: Principal, sent: NewWebhook, secret: string) {
+  function store({ userId, keyId }: Writer, sent: NewWebhook, secret: string) {
     const id = `wh_${nextId()}`;
+    const { url, events, description, format = 'parley' } = sent;
+    const isHidden = format !== 'parley';
+    const credentials = packCredentials({ secret, url: isHidden ? url : undefined });
     return storeEncrypted(vault, () =>
       database.run(createWebhook, {
         id,
         userId,
-        url: sent.url,
-        events: JSON.stringify(sent.events),
-        sealed: vault.encrypt(secret, ownerOf({ table: 'webhooks', userId, name: [id] })),
-        description: sent.description || null,
+        url: isHidden ? maskedUrl(url) : url,
+        events: JSON.stringify(events),
+        sealed: vault.encrypt(credentials, ownerOf({ table: 'webhooks', userId, name: [id] })),
+        description: description || null,
+        format,
         by: keyId,
       }),
     );
   }
 
   /** The secret is only in this response, and encrypted in the database. */
-  async function create(principal: Principal, sent: NewWebhook): Promise<CreatedWebhook> {
+  async function create(writer: Writer, sent: NewWebhook): Promise<CreatedWebhook> {
+    refuseEvents(sent);
     await refuseAddress(sent.url);
     const secret = createWebhookSecret();
-    const stored = await store(principal, sent, secret);
+    const stored = await store(writer, sent, secret);
     switch (stored.outcome) {
       case 'created':
         return { ...toRecord(stored.webhook), secret };
@@ -145,7 +163,7 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
   }
 
   /** Nothing more is sent to it, except for attempts in progress. Pending deliveries are deleted. */
-  async function remove({ userId, keyId }: Principal, id: string): Promise<void> {
+  async function remove({ userId, keyId }: Writer, id: string): Promise<void> {
     if (!(await database.run(deleteWebhook, { id, userId, by: keyId }))) throw notFound();
     while ((await database.run(dropDeliveries, { webhookId: id, max: batchMax })) === batchMax);
   }

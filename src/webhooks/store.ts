@@ -17,6 +17,7 @@ export interface WebhookRow {
   readonly url: string;
   readonly events: string;
   readonly description: string | null;
+  readonly format: string;
   readonly created_at: number;
   readonly waiting: number;
   readonly failed: number;
@@ -43,6 +44,7 @@ function selectWebhooks(q: Queries) {
       'webhooks.url',
       'webhooks.events',
       'webhooks.description',
+      'webhooks.format',
       'webhooks.created_at',
       countOf(q, 'waiting').as('waiting'),
       countOf(q, 'failed').as('failed'),
@@ -64,6 +66,7 @@ interface NewWebhookRow {
   readonly events: string;
   readonly sealed: string;
   readonly description: string | null;
+  readonly format: string;
   /** The creating key, for the audit log. */
   readonly by: string;
 }

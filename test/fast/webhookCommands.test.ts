@@ -29,7 +29,7 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
   });
 
   // Asynchronous, because the receiver in this process has to answer meanwhile.
-  const parley = (...words: string[]) =>
+  const withInput = (input: string, ...words: string[]) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
       const env = {
         PATH: process.env['PATH'],
@@ -42,8 +42,11 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
         { env },
         (_, stdout, stderr) => done({ code: child.exitCode ?? 1, stdout, stderr }),
       );
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(input);
     });
-  return { storage, receiver, service, id, secret, parley };
+  const parley = (...words: string[]) => withInput('', ...words);
+  return { storage, receiver, service, id, secret, parley, withInput };
 }
 
 for (const kind of databaseKinds) {
@@ -65,7 +68,7 @@ for (const kind of databaseKinds) {
       assert.match(
         String(listed),
         new RegExp(
-          `^${id} +owner +${new URL(receiver.url).host} +conversation.status +0 +2 .*chat bot$`,
+          `^${id} +owner +${new URL(receiver.url).host} +parley +conversation.status +0 +2 .*chat bot$`,
           'm',
         ),
       );
@@ -73,7 +76,7 @@ for (const kind of databaseKinds) {
       assert.match(String(failed), /^msg_\S+ +wh_\S+ +owner +conversation\.status .* It responded with 410/m);
       assert.equal(jsonLines(String(failedAsJson)).length, 2);
       const help = await parley('--help');
-      for (const word of ['list', 'failed', 'redeliver'])
+      for (const word of ['create', 'list', 'delete', 'failed', 'redeliver'])
         assert.match(help.stdout, new RegExp(`^ {2}${word} `, 'm'));
     });
 
@@ -90,6 +93,51 @@ for (const kind of databaseKinds) {
         const { body } = await service.ask(`/api/webhooks/${id}/deliveries`);
         return body.deliveries.length === 0;
       });
+    });
+
+    it('creates webhooks for programs and chat services, and deletes them', async (t) => {
+      const { receiver, service, parley, withInput } = await createBench(kind, t);
+      receiver.answer(() => 200);
+      const chat = await withInput(
+        receiver.url,
+        'create',
+        '--format',
+        'slack',
+        '--event',
+        'conversation.status',
+      );
+      assert.equal(chat.code, 0, chat.stderr);
+      const id = chat.stdout.trim();
+      assert.match(id, /^wh_[0-9a-f]{32}$/);
+      assert.ok(!(chat.stdout + chat.stderr).includes('in-the-url'));
+      await service.ask('/api/conversations', { json: { initial_user_msg: 'hello' } });
+      await until('it is told', () => receiver.received.some(({ body }) => body.text === 'Starting: hello'));
+      const signed = await withInput(`${receiver.url}\n`, 'create', '--description', 'mine');
+      assert.match(signed.stdout, /^whsec_\S+\n$/);
+      const [, made = ''] = /webhook (wh_\w+)\./.exec(signed.stderr) ?? [];
+      const listed = jsonLines((await parley('list', '--json')).stdout);
+      assert.deepEqual(
+        listed.slice(1).map(({ id: of, format, events, description }) => [of, format, events, description]),
+        [
+          [id, 'slack', ['conversation.status'], null],
+          [made, 'parley', ['conversation.waiting'], 'mine'],
+        ],
+      );
+      for (const one of [id, made]) assert.equal((await parley('delete', one)).code, 0);
+      assert.equal(jsonLines((await parley('list', '--json')).stdout).length, 1);
+      for (const [input, ...words] of [
+        [''],
+        ['CANARY'],
+        ['http://169.254.169.254/CANARY'],
+        [receiver.url, '--format', 'slack', '--event', 'conversation.event'],
+        [receiver.url, '--format', 'fax'],
+        [receiver.url, '--user', 'nobody'],
+        [receiver.url, 'https://bot.example.com/CANARY'],
+      ] as const) {
+        const refused = await withInput(input, 'create', ...words);
+        assert.equal(refused.code, 2, refused.stdout);
+        assert.ok(!/CANARY|in-the-url/.test(refused.stderr), refused.stderr);
+      }
     });
 
     it('works while the service is stopped, which redelivers when it starts', async (t) => {
@@ -122,6 +170,10 @@ describe('parley webhooks', () => {
     assert.match((await line.run(['webhooks', 'redeliver', id])).stderr, /^1 delivery is pending again/);
     await until('both arrive', () => receiver.received.length === 4);
     assert.equal((await line.run(['webhooks', 'redeliver', 'msg_0'])).code, 2);
+    const created = await line.run(['webhooks', 'create', '--format', 'ntfy'], receiver.url);
+    assert.match(created.stdout, /^wh_\w+\n$/);
+    assert.equal((await line.run(['webhooks', 'delete', created.stdout.trim()])).code, 0);
+    assert.equal((await line.run(['webhooks', 'delete', created.stdout.trim()])).code, 2);
     assert.equal((await line.run(['webhooks', 'list', '--user', 'ada'])).code, 2);
   });
 

@@ -7,6 +7,7 @@ export interface Received {
   readonly id: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** Undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of any shape
   readonly body: any;
 }
@@ -28,7 +29,7 @@ export async function startReceiver(t: { after(fn: () => Promise<void>): void })
       id: String(request.headers['webhook-id']),
       headers: request.headers,
       text: body,
-      body: JSON.parse(body),
+      body: request.headers['content-type'] === 'application/json' ? JSON.parse(body) : undefined,
     };
     received.push(message);
     response.writeHead(await how(message)).end();

@@ -257,6 +257,27 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual(await list(), []);
   });
 
+  it('creates a webhook for a chat service, whose URL and secret are not shown', async (t) => {
+    const { service, page } = await open(t, 'webhooks');
+    const receiver = await startReceiver(t);
+    await button(page, 'Add webhook').click();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Every conversation event').check();
+    await page.getByLabel('Format').selectOption({ label: 'Mattermost' });
+    assert.equal(await page.getByLabel('Every conversation event').count(), 0);
+    await page.getByLabel('Waiting for your approval or answer').check();
+    await button(page, 'Create').click();
+    await button(page, `Remove: ${new URL(receiver.url).origin}/**********`).waitFor();
+    assert.equal(await page.getByLabel('Use this signing secret').count(), 0);
+    const [stored] = (await service.ask('/api/webhooks')).body.webhooks;
+    assert.deepEqual(
+      [stored.format, stored.events],
+      ['mattermost', ['conversation.status', 'conversation.waiting']],
+    );
+    await service.ask('/api/conversations', { json: { initial_user_msg: 'hello' } });
+    await until('it is told', () => receiver.received[0]?.body.text === '**Starting: hello**');
+  });
+
   it('shows an error if the key of the tab lacks a scope', async (t) => {
     const { service, page } = await open(t, 'model');
     const { key } = (await service.ask('/api/keys', { json: { name: 'reader', scopes: ['settings:read'] } }))

@@ -1,15 +1,20 @@
 // Webhooks for the commands: over HTTP if the user named a service, otherwise in the local database.
 import { type Parley, ParleyError } from '../../client/parley.ts';
+import type { Config } from '../../config.ts';
 import type { Database } from '../../db/transaction.ts';
+import { openVault } from '../../encryption/vault.ts';
 import { RefusalError } from '../../errors.ts';
+import { createPrivateAddressRule } from '../../outgoing/privateAddresses.ts';
+import { createIds } from '../../process/ids.ts';
 import { commandName } from '../../process/program.ts';
-import { findUser } from '../../users/store.ts';
+import { ownerName } from '../../users/owner.ts';
+import { findUser, hasOneUser } from '../../users/store.ts';
 import { findDeliveryWebhook, listDeliveries } from '../../webhooks/deliveryStore.ts';
-import type { DeliveryRecord, WebhookRecord } from '../../webhooks/schema.ts';
-import { redeliverAll, toDelivery, toRecord } from '../../webhooks/service.ts';
+import type { CreatedWebhook, DeliveryRecord, NewWebhook, WebhookRecord } from '../../webhooks/schema.ts';
+import { createWebhooks, redeliverAll, toDelivery, toRecord } from '../../webhooks/service.ts';
 import { listWebhooks, type WebhookRow } from '../../webhooks/store.ts';
 import { connect, isServiceNamed } from '../connection/connection.ts';
-import { withDatabase } from './database.ts';
+import { commandLine, withDatabase } from './database.ts';
 
 const failedShownMax = 1_000;
 
@@ -19,6 +24,9 @@ interface WithUser {
 }
 
 interface WebhookBackend {
+  create(webhook: NewWebhook, userName: string | undefined): Promise<CreatedWebhook>;
+  /** Returns false if there is no such webhook. */
+  delete(id: string): Promise<boolean>;
   list(userName: string | undefined): Promise<readonly (WebhookRecord & WithUser)[]>;
   failed(
     userName: string | undefined,
@@ -50,9 +58,9 @@ async function failedOf({ webhooks }: Parley, webhookId: string): Promise<Delive
 }
 
 /** Undefined if the service has no such webhook or delivery. */
-async function orMissing(count: Promise<number>): Promise<number | undefined> {
+async function orMissing<Out>(answer: Promise<Out>): Promise<Out | undefined> {
   try {
-    return await count;
+    return await answer;
   } catch (error) {
     if (error instanceof ParleyError && error.code === 'not_found') return undefined;
     throw error;
@@ -63,6 +71,11 @@ function atService(): WebhookBackend {
   const parley = connect();
   const all = async () => (await parley.webhooks.list()).webhooks;
   return {
+    create: (webhook, userName) => {
+      refuseUser(userName);
+      return parley.webhooks.create(webhook);
+    },
+    delete: async (id) => (await orMissing(parley.webhooks.delete(id).then(() => true))) ?? false,
     list: (userName) => {
       refuseUser(userName);
       return all();
@@ -85,15 +98,46 @@ function atService(): WebhookBackend {
   };
 }
 
+/** The rules of webhooks, for the local database. */
+async function openWebhooks(database: Database, config: Config) {
+  const { dataDir, secretKeys } = config;
+  return createWebhooks({
+    database,
+    vault: await openVault({ database, dataDir, secretKeys }),
+    allowPrivate: createPrivateAddressRule({ config, hasOneUser: () => database.run(hasOneUser, null) }),
+    nextId: createIds(),
+    // A service that runs looks for deliveries by itself.
+    wake: () => {},
+  });
+}
+
+function noSuchUser(): RefusalError {
+  return new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
+}
+
 async function webhooksOf(database: Database, userName: string | undefined): Promise<WebhookRow[]> {
   if (userName === undefined) return database.run(listWebhooks, {});
   const user = await database.run(findUser, userName);
-  if (user === undefined)
-    throw new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
+  if (user === undefined) throw noSuchUser();
   return database.run(listWebhooks, { userId: user.id });
 }
 
 const inDatabase: WebhookBackend = {
+  create: (webhook, userName = ownerName) =>
+    withDatabase(async (database, config) => {
+      const user = await database.run(findUser, userName);
+      if (user === undefined) throw noSuchUser();
+      const webhooks = await openWebhooks(database, config);
+      return webhooks.create({ userId: user.id, keyId: commandLine }, webhook);
+    }),
+  delete: (id) =>
+    withDatabase(async (database, config) => {
+      const found = (await database.run(listWebhooks, {})).find((webhook) => webhook.id === id);
+      if (found === undefined) return false;
+      const webhooks = await openWebhooks(database, config);
+      await webhooks.remove({ userId: found.user_id, keyId: commandLine }, id);
+      return true;
+    }),
   list: (userName) =>
     withDatabase(async (database) =>
       (await webhooksOf(database, userName)).map((row) => ({ user: row.user, ...toRecord(row) })),

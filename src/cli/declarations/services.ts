@@ -1,5 +1,6 @@
 // The commands that work with a service over HTTP, or with the local database.
 import type { Scope } from '../../keys/schema.ts';
+import type { WebhookEvent, WebhookFormat } from '../../webhooks/schema.ts';
 import { type CommandGroup, declare } from '../command.ts';
 import { jsonOption } from './sharedOptions.ts';
 
@@ -263,6 +264,63 @@ export const webhooksListCommand = declare({
   topics: listTopics,
 });
 
+const webhookFormats = [
+  'parley',
+  'slack',
+  'mattermost',
+  'discord',
+  'teams',
+  'ntfy',
+] as const satisfies readonly WebhookFormat[];
+
+const webhookEvents = [
+  'conversation.waiting',
+  'conversation.status',
+  'conversation.event',
+] as const satisfies readonly WebhookEvent[];
+
+export const webhooksCreateCommand = declare({
+  name: 'webhooks create',
+  summary: 'Create a webhook',
+  description:
+    'Creates a webhook. Its URL is read only from standard input, because it often contains a secret; at a terminal you are asked for it and it is not shown. Prints the signing secret, which is not shown again, or the id if a chat service receives the messages.',
+  arguments: [],
+  options: {
+    user: {
+      type: 'string',
+      value: 'NAME',
+      help: 'The user of the webhook, in the local database.',
+      shownDefault: 'owner, or the user of your API key',
+    },
+    format: {
+      type: 'string',
+      choices: webhookFormats,
+      default: 'parley',
+      help: 'parley: signed JSON for programs. The others: messages for people in a chat service.',
+    },
+    event: {
+      type: 'string',
+      choices: webhookEvents,
+      multiple: true,
+      help: 'What to send; repeat it for several types.',
+      shownDefault: 'conversation.waiting',
+    },
+    description: { type: 'string', value: 'TEXT', help: 'A description of your choice.' },
+  },
+  examples: ['webhooks create --format slack < url.txt'],
+  topics,
+});
+
+export const webhooksDeleteCommand = declare({
+  name: 'webhooks delete',
+  summary: 'Delete a webhook',
+  description: 'Deletes a webhook. Pending deliveries are discarded.',
+  arguments: [{ name: 'id', help: 'The id of a webhook (wh_…).' }],
+  options: {},
+  examples: ['webhooks delete wh_01a1dd04'],
+  topics,
+});
+
 export const webhooksFailedCommand = declare({
   name: 'webhooks failed',
   summary: 'List failed deliveries',
@@ -287,10 +345,16 @@ export const webhooksRedeliverCommand = declare({
 
 export const webhooksGroup: CommandGroup = {
   name: 'webhooks',
-  summary: 'Show webhooks and redeliver failed deliveries',
+  summary: 'Create, show and delete webhooks, and redeliver failed deliveries',
   description:
-    'Shows webhooks and failed deliveries, and redelivers them. Webhooks are created and deleted in the web UI or over HTTP. Over HTTP your API key needs the scope webhooks:manage.',
-  commands: [webhooksListCommand, webhooksFailedCommand, webhooksRedeliverCommand],
+    'Creates, shows and deletes webhooks, and redelivers failed deliveries. Over HTTP your API key needs the scope webhooks:manage.',
+  commands: [
+    webhooksCreateCommand,
+    webhooksListCommand,
+    webhooksDeleteCommand,
+    webhooksFailedCommand,
+    webhooksRedeliverCommand,
+  ],
 };
 
 export const doctorCommand = declare({

@@ -22,7 +22,7 @@ import {
   retitle,
   setStatus,
 } from '../row.ts';
-import type { StopReason } from '../states.ts';
+import { agentStateOf, type StopReason } from '../states.ts';
 
 /** A conversation and the id of the run that owns it. */
 export interface Run {
@@ -135,6 +135,15 @@ function changesAgentState({ approvalRequestIndex, progress = {} }: RunRecord): 
   );
 }
 
+/** What the conversation waits for from this step on: an approval, or the next message after the end of a turn. */
+function waitingSince(locked: LockedConversation, { approvalRequestIndex, progress, events, at }: RunRecord) {
+  const from = locked.next_event;
+  if (approvalRequestIndex !== undefined)
+    return { waits_for: 'approval', eventId: from + approvalRequestIndex, at } as const;
+  if (progress?.turn_open !== 0 || agentStateOf(locked) !== 'awaiting_user_input') return undefined;
+  return { waits_for: 'answer', eventId: from + events.length - 1, at } as const;
+}
+
 /** Records a step of a run exactly once, however often it is sent. */
 export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
   const { events, to, reason = null, step, at } = record;
@@ -146,7 +155,7 @@ export const recordRun = repeatableWrite('runtime.record', function* (q, record:
   }
   if (to !== undefined && to !== locked.status) yield* setStatus(q, locked, { to, reason, events, at });
   else {
-    yield* appendEvents(q, locked, events);
+    yield* appendEvents(q, locked, events, waitingSince(locked, record));
     if (locked.status === 'RUNNING' && changesAgentState(record)) yield* recordAgentState(q, locked, at);
   }
   return locked.next_event;

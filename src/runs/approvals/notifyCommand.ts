@@ -1,5 +1,6 @@
 // Runs the operator's command for each approval request, apart from the run that asks: nothing waits for it.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { conversationUrl, startOf } from '../../events/notification.ts';
 
 /** The commands that run at the same time. */
 const runningMax = 4;
@@ -8,7 +9,6 @@ const waitingMax = 100;
 const timeoutDefaultMs = 10_000;
 /** How much of its error output is logged. */
 const errorBytesMax = 2_000;
-const messageCharsMax = 1_000;
 
 /** The rest of the environment may contain secrets of the service. */
 const inherited = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ'] as const;
@@ -45,8 +45,8 @@ function detailsOf(
     type: 'approval_requested',
     conversation_id: conversationId,
     event_id: eventId,
-    message: message.slice(0, messageCharsMax).toWellFormed(),
-    url: publicUrl === undefined ? null : `${publicUrl}/conversations/${encodeURIComponent(conversationId)}`,
+    message: startOf(message),
+    url: conversationUrl(publicUrl, conversationId),
   };
 }
 

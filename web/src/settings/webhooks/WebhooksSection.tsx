@@ -23,7 +23,7 @@ function WebhookEntry({
   const texts = useSettingsTexts();
   const { webhooks } = texts;
   const [open, setOpen] = useState(false);
-  const { id, url, events, description, waiting, failed } = record;
+  const { id, url, format, events, description, waiting, failed } = record;
   const badge =
     failed > 0 ? (
       <span className="badge failed">{webhooks.failed(failed)}</span>
@@ -35,7 +35,7 @@ function WebhookEntry({
       name={url}
       mono
       badge={badge}
-      facts={[description, ...events.map((event) => webhooks.eventTexts[event])]}
+      facts={[description, webhooks.formats[format], ...events.map((event) => webhooks.eventTexts[event])]}
       actions={
         <>
           <EntryButton
@@ -66,7 +66,8 @@ export function WebhooksSection() {
     queryFn: ({ signal }) => parley.webhooks.list({ signal }),
   });
   const form = useWebhookForm((webhook) => {
-    setCreated(webhook);
+    // A chat service cannot verify signatures.
+    setCreated(webhook.format === 'parley' ? webhook : undefined);
     void refresh();
   });
   return (

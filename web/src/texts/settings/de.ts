@@ -241,9 +241,21 @@ export const de: SettingsTexts = {
     add: 'Webhook hinzufügen',
     url: 'URL',
     urlHint: 'Parley sendet POST-Anfragen an diese http- oder https-URL.',
+    format: 'Format',
+    formatHint:
+      'Ein Chatdienst erhält kurze Nachrichten für Menschen, und seine URL wird nicht wieder angezeigt.',
+    formats: {
+      parley: 'JSON für Programme',
+      slack: 'Slack',
+      mattermost: 'Mattermost',
+      discord: 'Discord',
+      teams: 'Microsoft Teams',
+      ntfy: 'ntfy',
+    },
     events: 'Ereignisse',
     eventTexts: {
       'conversation.status': 'Statusänderungen',
+      'conversation.waiting': 'Wartet auf Ihre Genehmigung oder Antwort',
       'conversation.event': 'Jedes Ereignis eines Gesprächs',
     },
     description: 'Beschreibung',
