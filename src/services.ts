@@ -299,6 +299,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       confirmations,
       commands: createCommands({ database, nextId: createIds() }),
       choices,
+      fingerprint: vault.fingerprint,
       waitingMax: config.waitingMax,
     }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),

@@ -6,6 +6,7 @@ import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
 import { waitingTransactions } from './conversations/create/waitingStore.ts';
 import { feedbackTransactions } from './conversations/feedback/store.ts';
+import { idempotencyTransactions } from './conversations/idempotency/store.ts';
 import { importTransactions } from './conversations/import/store.ts';
 import { lifecycleTransactions } from './conversations/lifecycle/store.ts';
 import { listingTransactions } from './conversations/list/store.ts';
@@ -37,6 +38,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...auditTransactions,
   ...settingsTransactions,
   ...conversationTransactions,
+  ...idempotencyTransactions,
   ...waitingTransactions,
   ...lifecycleTransactions,
   ...choiceTransactions,

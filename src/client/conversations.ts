@@ -1,4 +1,4 @@
-// Calls about conversations. A creation is retried, but creates a conversation only once.
+// Calls about conversations. Creations and messages are retried, but take effect only once.
 
 import { isTemporary, ParleyError } from './errors.ts';
 import { decodeEvents } from './events.ts';
@@ -18,6 +18,7 @@ import type {
   ListFilter,
   NewFeedback,
   NewMessage,
+  SentMessage,
   Trajectory,
   Upload,
   Usage,
@@ -27,15 +28,16 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of a creation or a message. */
 export interface CreateOptions extends CallOptions {
-  /** Set it if you may repeat the call, so that the repetition finds the same conversation. Default: a new one. */
+  /** Set it if you may repeat the call, so that the repetition has no further effect. Default: a new one. */
   readonly idempotencyKey?: string;
   /** Called for each error after which the request is sent again. */
   readonly onRetry?: ((fault: ParleyError) => void) | undefined;
 }
 
 export interface CreateTimes {
-  /** For how long a creation is retried before the last error is thrown. The first attempt may take longer. */
+  /** For how long a creation or a message is retried before the last error is thrown. The first attempt may take longer. */
   readonly createForMs: number;
 }
 
@@ -99,6 +101,19 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
   const send = <Out>(path: string, options: Parameters<typeof requestJson>[2]) =>
     requestJson<Out>(connection, path, options);
 
+  /** Sends a POST that the service executes once, and retries it after temporary errors. */
+  const sendOnce = <Out>(
+    path: string,
+    body: object,
+    { idempotencyKey, signal, onRetry }: CreateOptions,
+  ): Promise<Out> => {
+    const headers = { 'idempotency-key': idempotencyKey ?? randomText() };
+    const bounds = { forMs: times.createForMs, timeoutMs: connection.timeoutMs, signal, onRetry };
+    return retry(bounds, (timeoutMs) =>
+      send<Out>(path, { method: 'POST', body, headers, signal, timeoutMs }),
+    );
+  };
+
   const list = (filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<ConversationList> =>
     send<ConversationList>('/api/conversations', { query: filter, signal });
 
@@ -107,22 +122,8 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
      * Creates one conversation, even if the request has to be repeated: it has your `conversation_id` or an
      * Idempotency-Key. Temporary errors are retried for a limited time.
      */
-    create: (
-      creation: CreateConversation,
-      { idempotencyKey, signal, onRetry }: CreateOptions = {},
-    ): Promise<ConversationResponse> => {
-      const headers = { 'idempotency-key': idempotencyKey ?? randomText() };
-      const bounds = { forMs: times.createForMs, timeoutMs: connection.timeoutMs, signal, onRetry };
-      return retry(bounds, (timeoutMs) =>
-        send<ConversationResponse>('/api/conversations', {
-          method: 'POST',
-          body: creation,
-          headers,
-          signal,
-          timeoutMs,
-        }),
-      );
-    },
+    create: (creation: CreateConversation, options: CreateOptions = {}): Promise<ConversationResponse> =>
+      sendOnce<ConversationResponse>('/api/conversations', creation, options),
 
     /** Returns a page, newest first. Send `next_page_id` as `page_id` for the next page, until it is null. */
     list,
@@ -170,14 +171,18 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
     delete: (id: string, { signal }: CallOptions = {}): Promise<boolean> =>
       send<boolean>(pathOf(id), { method: 'DELETE', signal }),
 
-    /** Sends a message to the agent. A stopped conversation is resumed. */
+    /**
+     * Sends a message to the agent, and returns the id of its event. A stopped conversation is resumed. Temporary errors
+     * are retried as for a creation, and the message is in the log once.
+     */
     message: async (
       id: string,
       message: string | NewMessage,
-      { signal }: CallOptions = {},
-    ): Promise<void> => {
+      options: CreateOptions = {},
+    ): Promise<Pick<SentMessage, 'event_id'>> => {
       const body = typeof message === 'string' ? { message } : message;
-      await send(pathOf(id, '/message'), { method: 'POST', body, signal });
+      const { event_id } = await sendOnce<SentMessage>(pathOf(id, '/message'), body, options);
+      return { event_id };
     },
 
     /**

@@ -89,8 +89,8 @@ function checkUrl(url: string): void {
 }
 
 /**
- * Calls throw a ParleyError, or the reason of their signal. Only creations and streams are retried; everything else is
- * sent once.
+ * Calls throw a ParleyError, or the reason of their signal. Only creations, messages and streams are retried;
+ * everything else is sent once.
  */
 export function createParley(options: ParleyOptions): Parley {
   checkUrl(options.url);

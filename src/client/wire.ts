@@ -14,6 +14,7 @@ import type {
 import type {
   ChangeConversation as ChangeConversationSchema,
   NewMessage as NewMessageSchema,
+  SentMessage as SentMessageSchema,
 } from '../conversations/lifecycle/schema.ts';
 import type {
   ConversationInfo as ConversationInfoSchema,
@@ -137,6 +138,7 @@ export type RepositoryPage = Type.Static<typeof RepositoryPageSchema>;
 export type SearchQuery = Type.Static<typeof SearchQuerySchema>;
 export type SecretList = Type.Static<typeof SecretListSchema>;
 export type SecretUpdate = Type.Static<typeof SecretUpdateSchema>;
+export type SentMessage = Type.Static<typeof SentMessageSchema>;
 export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
 export type Settings = Type.Static<typeof SettingsSchema>;
 export type SettingsChange = Type.Static<typeof PatchSettingsSchema>;

@@ -22,6 +22,7 @@ import { feedback } from './migrations/0019-feedback.ts';
 import { commands } from './migrations/0020-commands.ts';
 import { conversationModel } from './migrations/0021-conversation-model.ts';
 import { webhookFormats } from './migrations/0022-webhook-formats.ts';
+import { messageKeys } from './migrations/0023-message-keys.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -48,6 +49,7 @@ export const migrations: readonly Migration[] = [
   commands,
   conversationModel,
   webhookFormats,
+  messageKeys,
 ];
 
 const advisoryLock = 7_265_108;

@@ -109,6 +109,8 @@ export interface Tables {
     key_hash: string;
     fingerprint: string;
     conversation_id: string;
+    /** The event of a message; null for a creation. */
+    event_id: number | null;
     expires_at: number;
   };
   /** Conversations whose import is in progress: see `conversations/import/store.ts`. */

@@ -59,6 +59,10 @@ const bad: Readonly<Record<string, readonly [string, Partial<History>]>> = {
   ],
   'an acknowledged message is not in the log': ['lost-message', withLog(log.slice(0, 5))],
   'a message is in the log twice': ['doubled-message', withLog([...log, said('token-anna-1')])],
+  'repetitions of a message got different answers': [
+    'different-answers',
+    withOperations(message({ answered: 4 })),
+  ],
   'a refused message is in the log': [
     'refused-but-done',
     { operations: [creation(), message({ outcome: 'fail', status: 409 })] },

@@ -97,7 +97,7 @@ export const creation = (more: Fields = {}) =>
     10,
   );
 export const message = (more: Fields = {}) =>
-  operation({ kind: 'message', conversation: 'c1', token: 'token-anna-1', ...more }, 20, 30);
+  operation({ kind: 'message', conversation: 'c1', token: 'token-anna-1', answered: 3, ...more }, 20, 30);
 
 export const line = (agent: string, at: number, kind: 'start' | 'beat' | 'prompt', text?: string) => ({
   agent,

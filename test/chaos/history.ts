@@ -14,7 +14,14 @@ export type Detail =
       /** The id in the answer. */
       answered: string | null;
     }
-  | { readonly kind: 'message'; readonly conversation: string; readonly token: string }
+  | {
+      readonly kind: 'message';
+      readonly conversation: string;
+      /** In the message; the same in every repetition of the request. */
+      readonly token: string;
+      /** The id of its event, which the answer has. */
+      answered: number | null;
+    }
   | { readonly kind: 'stop' | 'delete'; readonly conversation: string }
   | {
       readonly kind: 'write-setting';

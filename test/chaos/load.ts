@@ -80,21 +80,31 @@ async function create(client: Client, message: string): Promise<string | undefin
   return answered;
 }
 
-async function say(
-  { user, operations, nextName }: Client,
-  conversation: string,
-  message: string,
-): Promise<void> {
+/** Sends a message. One with a key is repeated until it is answered, and sometimes after that. */
+async function say(client: Client, conversation: string, message: string): Promise<void> {
+  const { user, random, operations, nextName, pause } = client;
   const token = nextName('token');
-  await operations.perform(
-    user,
-    { kind: 'message', conversation, token },
-    {
-      method: 'POST',
-      path: `/api/conversations/${conversation}/message`,
-      json: { message: `${message}\n${token} ${canaryOf(user.name)}` },
-    },
-  );
+  const hasKey = random.chance(0.5);
+  const attempt = () =>
+    operations.perform(
+      user,
+      { kind: 'message', conversation, token, answered: null as number | null },
+      {
+        method: 'POST',
+        path: `/api/conversations/${conversation}/message`,
+        json: { message: `${message}\n${token} ${canaryOf(user.name)}` },
+        ...(hasKey ? { headers: { 'idempotency-key': `key-${token}` } } : {}),
+      },
+      (detail, { body }) => {
+        detail.answered = Number(body.event_id);
+      },
+    );
+  let { answered } = await attempt();
+  for (let time = 0; hasKey && answered === null && time < repeatsMax; time++) {
+    await pause();
+    ({ answered } = await attempt());
+  }
+  if (hasKey && random.chance(0.2)) await attempt();
 }
 
 function stop({ user, operations }: Client, conversation: string) {

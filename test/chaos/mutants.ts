@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: 'src/conversations/create/store.ts',
-        from: 'const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);\n      if (found !== undefined) return found;',
+        from: 'const found = yield* findClaimed(q, c, claimed);\n      if (found !== undefined) return found;',
         to: '',
       },
     ],

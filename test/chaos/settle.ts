@@ -35,7 +35,7 @@ export async function wakeSome(
   const wake = ({ user, id }: { user: User; id: string }, token: string) =>
     operations.perform(
       user,
-      { kind: 'message', conversation: id, token },
+      { kind: 'message', conversation: id, token, answered: null },
       {
         method: 'POST',
         path: `/api/conversations/${id}/message`,

@@ -23,7 +23,7 @@ interface Delivery {
 }
 
 /** Sends something to the agent, then follows the conversation from there if that is wanted. */
-async function deliver(delivery: Delivery, act: () => Promise<void>): Promise<number> {
+async function deliver(delivery: Delivery, act: () => Promise<unknown>): Promise<number> {
   const { parley, output, id, follow, full, partials, done } = delivery;
   const { events } = await parley.conversations.events(id, { reverse: true, limit: 1 });
   await act();

@@ -1,16 +1,10 @@
 // POST /api/conversations.
-import Type from 'typebox';
 import { needs } from '../../http/access.ts';
 import type { Server } from '../../http/routeTable.ts';
+import { IdempotencyHeader } from '../idempotency/schema.ts';
 import { createdExample, createExamples } from './examples.ts';
 import { ConversationResponse, CreateConversation } from './schema.ts';
 import type { Conversations } from './service.ts';
-
-const IdempotencyHeader = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({ description: 'Makes retries of this request safe for 24 hours if you send no id.' }),
-  ),
-});
 
 export function conversationRoutes(app: Server, conversations: Conversations): void {
   app.post(

@@ -11,6 +11,8 @@ import type { Principal } from '../../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
 import { repeat } from '../../process/repeat.ts';
 import type { Choices } from '../choice/service.ts';
+import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
+import { purgeIdempotency } from '../idempotency/store.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -23,17 +25,9 @@ import {
 } from './request.ts';
 import type { ConversationResponse, CreateConversation } from './schema.ts';
 import { answerStatus } from './schema.ts';
-import {
-  createConversation,
-  findCreated,
-  type NewConversation,
-  purgeIdempotency,
-  type StoredOutcome,
-} from './store.ts';
+import { createConversation, findCreated, type NewConversation, type StoredOutcome } from './store.ts';
 import type { WaitingBound } from './waiting.ts';
 
-const idempotencyTtlMs = 24 * 60 * 60 * 1_000;
-const idempotencyKeyMax = 255;
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
 
@@ -65,13 +59,6 @@ export interface CreateContext {
 
 export type Conversations = ReturnType<typeof createConversations>;
 
-function checkIdempotencyKey(key: string): void {
-  if (key.length === 0 || key.length > idempotencyKeyMax || !/^[\x20-\x7e]+$/.test(key))
-    throw invalid([
-      { path: 'Idempotency-Key', message: `must be 1 to ${idempotencyKeyMax} printable ASCII characters` },
-    ]);
-}
-
 /** The response for an outcome. Throws if it is a conflict. */
 function answer(id: string, outcome: StoredOutcome, note: string | null): ConversationResponse {
   switch (outcome.outcome) {
@@ -85,10 +72,7 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
         'A conversation with this conversation_id exists and was created with a different request.',
       );
     case 'key_reused':
-      throw new AppError(
-        'idempotency_key_reused',
-        'This Idempotency-Key was used with a different request in the last 24 hours.',
-      );
+      throw idempotencyKeyReused();
   }
 }
 

@@ -1,13 +1,11 @@
 // Creates the rows of conversations. The idempotency key, the conversation, its first events, the change and the
 // webhook deliveries are one transaction.
-import { sql } from 'kysely';
 import {
   one,
   prepared,
   type Queries,
   read,
   repeatableWrite,
-  rows,
   type Steps,
   sqliteChanges,
 } from '../../db/transaction.ts';
@@ -16,6 +14,7 @@ import { changeText } from '../../events/changes/shape.ts';
 import { recordChange } from '../../events/changes/store.ts';
 import { type EventText, insertEvents } from '../../events/store.ts';
 import { recordDeliveries } from '../../webhooks/outboxStore.ts';
+import { claimKey, findClaim, type IdempotencyClaim, type StoredClaim } from '../idempotency/store.ts';
 import type { ConversationStatus } from '../states.ts';
 
 export interface NewConversation {
@@ -42,11 +41,6 @@ export interface NewConversation {
 }
 
 const attemptsMax = 5;
-
-interface IdempotencyClaim {
-  readonly keyHash: string;
-  readonly ttlMs: number;
-}
 
 export type StoredOutcome =
   | { readonly outcome: 'created'; readonly key: number }
@@ -122,39 +116,14 @@ function* findById(
   return { outcome: 'existing', id: found.id, status: found.status as ConversationStatus };
 }
 
-function* findByKey(
+/** What the claim of the same idempotency key has created; undefined if that is gone. */
+function* findClaimed(
   q: Queries,
-  userId: number,
-  keyHash: string,
-  fingerprint: string,
+  { userId, fingerprint }: Pick<NewConversation, 'userId' | 'fingerprint'>,
+  claim: StoredClaim,
 ): Steps<StoredOutcome | undefined> {
-  const locked = yield* one(
-    q.build
-      .selectFrom('idempotency')
-      .select(['conversation_id', 'fingerprint'])
-      .where('user_id', '=', userId)
-      .where('key_hash', '=', keyHash)
-      .where('expires_at', '>', q.now),
-  );
-  if (locked === undefined) return undefined;
-  if (locked.fingerprint !== fingerprint) return { outcome: 'key_reused' };
-  return yield* findById(q, userId, locked.conversation_id, fingerprint);
-}
-
-/** Claims the idempotency key. Returns undefined if another conversation has it, whose row is then locked or final. */
-function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
-  const expires = sql<number>`${q.now} + ${sql.lit(claim.ttlMs)}`;
-  const taken = { fingerprint: c.fingerprint, conversation_id: c.id, expires_at: expires };
-  return q.build
-    .insertInto('idempotency')
-    .values({ user_id: c.userId, key_hash: claim.keyHash, ...taken })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['user_id', 'key_hash'])
-        .doUpdateSet(taken)
-        .where('idempotency.expires_at', '<=', q.now),
-    )
-    .returning('conversation_id');
+  if (claim.fingerprint !== fingerprint) return { outcome: 'key_reused' };
+  return yield* findById(q, userId, claim.conversation_id, fingerprint);
 }
 
 function* recordCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
@@ -186,10 +155,11 @@ export const createConversation = repeatableWrite(
   function* (q, c: NewConversation): Steps<CreateOutcome> {
     if (c.sealed !== null && !(yield* encryptedWithActiveKey(q, [c.sealed])))
       return { outcome: 'stale_seal' };
-    // A second attempt covers a key that expires between the two queries.
+    // A second attempt covers a conversation that is deleted, with its key, between the queries.
     for (let attempt = 0; c.idempotency !== null && attempt < 2; attempt++) {
-      if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
-      const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
+      const claimed = yield* claimKey(q, { ...c, conversationId: c.id, eventId: null }, c.idempotency);
+      if (claimed === undefined) break;
+      const found = yield* findClaimed(q, c, claimed);
       if (found !== undefined) return found;
     }
     // Another attempt covers a conversation that is deleted before it is read.
@@ -212,33 +182,8 @@ export const findCreated = read('conversations.findCreated', function* (q, l: Lo
   StoredOutcome | undefined
 > {
   if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
-  return l.keyHash === null ? undefined : yield* findByKey(q, l.userId, l.keyHash, l.fingerprint);
+  const claimed = l.keyHash === null ? undefined : yield* findClaim(q, l.userId, l.keyHash);
+  return claimed && (yield* findClaimed(q, l, claimed));
 });
 
-/** Deletes expired idempotency keys, a limited number at a time. Returns how many. */
-export const purgeIdempotency = repeatableWrite(
-  'conversations.purgeIdempotency',
-  function* (q, max: number): Steps<number> {
-    const purged = yield* rows(
-      q.build
-        .deleteFrom('idempotency')
-        .where((e) =>
-          e(
-            e.refTuple('user_id', 'key_hash'),
-            'in',
-            e
-              .selectFrom('idempotency')
-              .select(['user_id', 'key_hash'])
-              .where('expires_at', '<=', q.now)
-              .orderBy('expires_at')
-              .limit(max)
-              .$asTuple('user_id', 'key_hash'),
-          ),
-        )
-        .returning('key_hash'),
-    );
-    return purged.length;
-  },
-);
-
-export const conversationTransactions = [createConversation, findCreated, purgeIdempotency];
+export const conversationTransactions = [createConversation, findCreated];

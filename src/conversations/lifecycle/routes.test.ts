@@ -129,7 +129,7 @@ for (const kind of databaseKinds) {
           message: 'go on',
           image_urls: ['https://example.com/a.png'],
         });
-        assert.deepEqual([status, body], [200, { success: true }]);
+        assert.deepEqual([status, body], [200, { success: true, event_id: 2 }]);
         const [message, state, ...rest] = (await eventsOf(id)).slice(before);
         assert.deepEqual(rest, []);
         assert.deepEqual([message?.source, message?.action], ['user', 'message']);

@@ -5,7 +5,15 @@ import type { Server } from '../../http/routeTable.ts';
 import { createdExample } from '../create/examples.ts';
 import { ConversationResponse } from '../create/schema.ts';
 import { ConversationParams } from '../id.ts';
-import { ChangeConversation, NewMessage, StartConversation, Success, UserAction } from './schema.ts';
+import { IdempotencyHeader } from '../idempotency/schema.ts';
+import {
+  ChangeConversation,
+  NewMessage,
+  SentMessage,
+  StartConversation,
+  Success,
+  UserAction,
+} from './schema.ts';
 import type { Lifecycle } from './service.ts';
 
 const access = needs('conversations:write');
@@ -110,23 +118,27 @@ function messageRoute(app: Server, lifecycle: Lifecycle): void {
       config: {
         access,
         document: {
+          headers: IdempotencyHeader,
           requestExamples: { message: { message: 'Now add a test for it.' } },
-          errors: ['too_many_waiting'],
+          responseExamples: { sent: { success: true, event_id: 12 } },
+          errors: ['too_many_waiting', 'idempotency_key_reused'],
         },
       },
       schema: {
         tags,
         operationId: 'sendMessage',
         summary: 'Send a message',
-        description: 'A stopped conversation is resumed.',
+        description:
+          'A stopped conversation is resumed. With the header `Idempotency-Key`, which is kept for 24 hours, a repeated request adds the message once and gets the same response.',
         params: ConversationParams,
         body: NewMessage,
-        response: { 200: Success },
+        response: { 200: SentMessage },
       },
     },
-    async ({ principal, params, body }) => {
-      await lifecycle.say(principal, params.id, body);
-      return { success: true };
+    async ({ principal, params, body, headers }) => {
+      const idempotencyKey = headers['idempotency-key'] as string | undefined;
+      const eventId = await lifecycle.say(principal, params.id, body, { idempotencyKey });
+      return { success: true, event_id: eventId };
     },
   );
 }

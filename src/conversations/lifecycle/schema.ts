@@ -46,6 +46,15 @@ export const NewMessage = Type.Object(
 );
 export type NewMessage = Type.Static<typeof NewMessage>;
 
+export const SentMessage = Type.Object(
+  {
+    success: Type.Boolean(),
+    event_id: Type.Integer({ minimum: 0, description: 'The id of the message in the event log.' }),
+  },
+  { $id: 'SentMessage', additionalProperties: false },
+);
+export type SentMessage = Type.Static<typeof SentMessage>;
+
 /** States that a caller can request. */
 const wantedStates = ['stopped', 'paused', 'running', 'user_confirmed', 'user_rejected'] as const;
 

@@ -22,6 +22,8 @@ import type { ConversationResponse } from '../create/schema.ts';
 import { answerStatus } from '../create/schema.ts';
 import { tooManyWaiting } from '../create/waiting.ts';
 import { type ConversationName, conversationName, noConversation } from '../id.ts';
+import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
+import type { IdempotencyClaim } from '../idempotency/store.ts';
 import { stopReason } from '../states.ts';
 import {
   type ChangeConversation,
@@ -32,6 +34,7 @@ import {
   type UserAction,
 } from './schema.ts';
 import {
+  addMessageOnce,
   changeConversation,
   deleteConversation,
   type Outcome,
@@ -47,11 +50,19 @@ const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 
 const argsFaults = { message: messageFault, run: commandFault, change_agent_state: stateFault } as const;
 
+interface SayContext {
+  readonly idempotencyKey?: string | undefined;
+  /** The name of the text in errors. */
+  readonly path?: string;
+}
+
 interface LifecycleOptions {
   readonly database: Database;
   readonly confirmations: Confirmations;
   readonly commands: Commands;
   readonly choices: Choices;
+  /** A keyed digest, see the vault. */
+  readonly fingerprint: (text: string) => string;
   /** How many conversations of a user may wait for a worker; 0 means no limit. */
   readonly waitingMax: number;
   readonly clock?: () => number;
@@ -62,6 +73,7 @@ export function createLifecycle({
   confirmations,
   commands,
   choices,
+  fingerprint,
   waitingMax,
   clock = Date.now,
 }: LifecycleOptions) {
@@ -95,26 +107,37 @@ export function createLifecycle({
     return answerStatus(id, settle(principal, outcome).status);
   }
 
-  async function wake(principal: Principal, id: string, message: readonly string[], at: string) {
+  async function wake(
+    principal: Principal,
+    id: string,
+    message: readonly string[],
+    at: string,
+    once?: { readonly idempotency: IdempotencyClaim; readonly fingerprint: string },
+  ) {
     const waking = [eventText(loading, at)];
-    const name = conversationName(principal, id);
-    const outcome = await database.run(startConversation, { ...name, message, waking, waitingMax, at });
+    const input = { ...conversationName(principal, id), message, waking, waitingMax, at };
+    const outcome = await (once === undefined
+      ? database.run(startConversation, input)
+      : database.run(addMessageOnce, { ...input, ...once }));
     if (outcome === 'too_many') throw tooManyWaiting(waitingMax);
+    if (outcome === 'key_reused') throw idempotencyKeyReused();
+    if (outcome === undefined) throw noConversation();
+    settle(principal, outcome);
     return outcome;
   }
 
   async function start(principal: Principal, id: string): Promise<ConversationResponse> {
-    const outcome = await wake(principal, id, [], now());
-    return answerStatus(id, settle(principal, outcome).status);
+    return answerStatus(id, (await wake(principal, id, [], now())).status);
   }
 
-  /** Adds a message of the user. A stopped conversation is resumed. */
+  /** Adds a message of the user and returns its event id. A stopped conversation is resumed. */
   async function say(
     principal: Principal,
     id: string,
     { message, image_urls, file_urls }: NewMessage,
-    path = 'message',
-  ): Promise<void> {
+    { idempotencyKey, path = 'message' }: SayContext = {},
+  ): Promise<number> {
+    if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
     const images = image_urls ?? [];
     const files = file_urls ?? [];
     if (message.trim() === '' && images.length + files.length === 0)
@@ -122,7 +145,12 @@ export function createLifecycle({
     const at = now();
     const events = [userMessage(message, images, files), ...unsentImages(images)];
     const texts = events.map((event) => eventText(event, at));
-    settle(principal, await wake(principal, id, texts, at));
+    // Creations are fingerprinted as objects, so no message equals one.
+    const once = idempotencyKey !== undefined && {
+      idempotency: { keyHash: fingerprint(idempotencyKey), ttlMs: idempotencyTtlMs },
+      fingerprint: fingerprint(JSON.stringify(['message', id, message, images, files])),
+    };
+    return (await wake(principal, id, texts, at, once || undefined)).eventId;
   }
 
   /** Handles what older clients send as an event. */
@@ -131,7 +159,8 @@ export function createLifecycle({
     if (fault !== undefined) throw fault;
     if (action === 'message') {
       const { content, image_urls = null, file_urls = null } = args as MessageArgs;
-      return say(principal, id, { message: content, image_urls, file_urls }, 'args.content');
+      await say(principal, id, { message: content, image_urls, file_urls }, { path: 'args.content' });
+      return;
     }
     if (action === 'run') return commands.send(principal, id, (args as CommandArgs).command);
     const { agent_state: wanted } = args as StateArgs;

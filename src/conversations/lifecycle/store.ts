@@ -1,11 +1,20 @@
 // What users do to existing conversations: stop, start, change, delete.
 import { sql } from 'kysely';
-import { one, prepared, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
+import {
+  one,
+  prepared,
+  type Queries,
+  repeatableWrite,
+  rows,
+  type Steps,
+  write,
+} from '../../db/transaction.ts';
 import { recordChange } from '../../events/changes/store.ts';
 import { deleteEvents, type EventText, insertEvents } from '../../events/store.ts';
 import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxStore.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import type { ConversationName } from '../id.ts';
+import { claimKey, type IdempotencyClaim, releaseKey } from '../idempotency/store.ts';
 import {
   appendEvents,
   changeOf,
@@ -71,10 +80,12 @@ interface Start extends ConversationName, Moment {
   readonly waitingMax: number;
 }
 
-/** Starts a stopped conversation, and adds the message if there is one. */
-export const startConversation = write('lifecycle.start', function* (q, input: Start): Steps<
-  Outcome | 'too_many' | undefined
-> {
+interface Woken extends Outcome {
+  /** The id of the message, if there is one. */
+  readonly eventId: number;
+}
+
+function* wake(q: Queries, input: Start): Steps<Woken | 'too_many' | undefined> {
   const { userId, id, message, waking, waitingMax, at } = input;
   const count = message.length;
   const locked = (
@@ -85,13 +96,44 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
     const events = { first: locked.next_event - count, count };
     yield* insertEvents(q, locked.key, events.first, message);
     if (count > 0) yield* recordDeliveries(q, { ...deliverySourceOf(locked), events });
-    return { key: locked.key, status: locked.status, changed: count > 0 };
+    return { key: locked.key, status: locked.status, changed: count > 0, eventId: events.first };
   }
   if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
     return 'too_many';
   yield* setStatus(q, locked, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
-  return { key: locked.key, status: 'STARTING', changed: true };
-});
+  return { key: locked.key, status: 'STARTING', changed: true, eventId: locked.next_event };
+}
+
+/** Starts a stopped conversation, and adds the message if there is one. */
+export const startConversation = write('lifecycle.start', wake);
+
+interface KeyedMessage extends Start {
+  readonly idempotency: IdempotencyClaim;
+  readonly fingerprint: string;
+}
+
+/** Adds a message once, however often it is sent with the same idempotency key. */
+export const addMessageOnce = repeatableWrite(
+  'lifecycle.addMessageOnce',
+  function* (q, input: KeyedMessage): Steps<Woken | 'too_many' | 'key_reused' | undefined> {
+    const { userId, id, idempotency, fingerprint } = input;
+    const locked = yield* lockConversation(q, input);
+    if (locked === undefined) return undefined;
+    const claimed = yield* claimKey(
+      q,
+      { userId, fingerprint, conversationId: id, eventId: locked.next_event },
+      idempotency,
+    );
+    if (claimed === undefined) {
+      const woken = yield* wake(q, input);
+      if (woken === 'too_many') yield* releaseKey(q, userId, idempotency.keyHash);
+      return woken;
+    }
+    if (claimed.fingerprint !== fingerprint || claimed.event_id === null) return 'key_reused';
+    // The first attempt may have been lost before it notified anybody.
+    return { key: locked.key, status: locked.status, changed: true, eventId: claimed.event_id };
+  },
+);
 
 /** A new value, and the event that is recorded if it differs from the stored one. */
 interface NewChoice<Value> {
@@ -165,6 +207,7 @@ export const deleteConversation = write(
 export const lifecycleTransactions = [
   stopConversation,
   startConversation,
+  addMessageOnce,
   changeConversation,
   deleteConversation,
 ];

@@ -88,27 +88,43 @@ function checkCreation(
     );
 }
 
+type Message = OperationOf<'message'>;
+
 function checkMessage(
   findings: Findings,
-  operation: OperationOf<'message'>,
+  attempts: readonly Message[],
   found: readonly FinalConversation[],
 ): void {
-  const { outcome, token, user, conversation } = operation;
+  const [{ token, user, conversation }] = attempts as [Message];
   const what = `the message ${token} of ${user}`;
-  findings.expect(found.length <= 1, 'doubled-message', () => `${what} is in the log ${found.length} times`, [
-    operation,
-  ]);
-  if (outcome === 'ok')
+  const acknowledged = attempts.filter(({ outcome }) => outcome === 'ok');
+  const answers = new Set(acknowledged.map(({ answered }) => answered));
+  findings.expect(
+    answers.size <= 1,
+    'different-answers',
+    () => `repetitions of ${what} were answered with the events ${[...answers].join(' and ')}`,
+    attempts,
+  );
+  findings.expect(
+    found.length <= 1,
+    'doubled-message',
+    () => `${what} is in the log ${found.length} times`,
+    attempts,
+  );
+  if (acknowledged.length > 0)
     findings.expect(
       found.some(({ id }) => id === conversation),
       'lost-message',
       () => `${what} was acknowledged and is not in the log of ${conversation}`,
-      [operation],
+      attempts,
     );
-  if (outcome === 'fail')
-    findings.expect(found.length === 0, 'refused-but-done', () => `${what} was refused and is in the log`, [
-      operation,
-    ]);
+  if (attempts.every(({ outcome }) => outcome === 'fail'))
+    findings.expect(
+      found.length === 0,
+      'refused-but-done',
+      () => `${what} was refused and is in the log`,
+      attempts,
+    );
 }
 
 function checkLogs(findings: Findings, { conversations, strays }: History): void {
@@ -130,8 +146,10 @@ export function checkConversations(findings: Findings, history: History): void {
   const creations = history.operations.filter((one) => one.kind === 'create') as Creation[];
   const groups = Map.groupBy(creations, ({ user, token }) => `${user} ${token}`);
   for (const [key, attempts] of groups) checkCreation(findings, attempts, tokens.get(key) ?? [], deletions);
-  for (const operation of history.operations)
-    if (operation.kind === 'message' && !deletions.has(nameOf(operation, operation.conversation)))
-      checkMessage(findings, operation, tokens.get(`${operation.user} ${operation.token}`) ?? []);
+  const messages = history.operations.filter(
+    (one): one is Message => one.kind === 'message' && !deletions.has(nameOf(one, one.conversation)),
+  );
+  for (const [key, attempts] of Map.groupBy(messages, ({ user, token }) => `${user} ${token}`))
+    checkMessage(findings, attempts, tokens.get(key) ?? []);
   checkLogs(findings, history);
 }

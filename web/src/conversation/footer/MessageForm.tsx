@@ -1,6 +1,7 @@
 // The form for the next message to the agent. Unsent text is kept as a draft.
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useRef } from 'react';
+import { randomText } from '../../../../src/client/conversations.ts';
 import { ErrorCallout } from '../../components/Callout.tsx';
 import type { PickedImage } from '../../components/images.ts';
 import { MessageBox } from '../../components/MessageBox.tsx';
@@ -20,6 +21,10 @@ interface Draft {
 }
 
 const empty: Draft = { text: '', images: [], files: [] };
+
+function isSame(a: Draft, b: Draft): boolean {
+  return a.text === b.text && a.images === b.images && a.files === b.files;
+}
 
 /** An upload that was repeated has the same path. */
 function withFile(files: readonly AttachedFile[], file: AttachedFile): readonly AttachedFile[] {
@@ -44,17 +49,31 @@ export function MessageForm({
   const { draft, newest, change, clear } = useDraft<Draft>(`conversation.${id}`, empty, {
     large: ['images'],
   });
+  /** The attempt that may have arrived although it failed. */
+  const lastAttempt = useRef<{ readonly draft: Draft; readonly idempotencyKey: string }>(undefined);
+  /** The same draft has the same key, so that sending it again after an error adds one message. */
+  const keyOf = (sent: Draft): string => {
+    const last = lastAttempt.current;
+    if (last !== undefined && isSame(last.draft, sent)) return last.idempotencyKey;
+    const idempotencyKey = randomText();
+    lastAttempt.current = { draft: sent, idempotencyKey };
+    return idempotencyKey;
+  };
   const send = useMutation({
     mutationFn: ({ text, images, files }: Draft) =>
-      parley.conversations.message(id, {
-        message: text,
-        ...(images.length === 0 ? {} : { image_urls: images.map(({ url }) => url) }),
-        ...(files.length === 0 ? {} : { file_urls: files.map(({ path }) => path) }),
-      }),
+      parley.conversations.message(
+        id,
+        {
+          message: text,
+          ...(images.length === 0 ? {} : { image_urls: images.map(({ url }) => url) }),
+          ...(files.length === 0 ? {} : { file_urls: files.map(({ path }) => path) }),
+        },
+        { idempotencyKey: keyOf({ text, images, files }) },
+      ),
     onSuccess: (_, sent) => {
+      lastAttempt.current = undefined;
       // Text that was typed during the request has not been sent.
-      const { text, images, files } = newest();
-      if (text === sent.text && images === sent.images && files === sent.files) clear();
+      if (isSame(newest(), sent)) clear();
       onSent();
     },
   });
