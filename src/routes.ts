@@ -1,5 +1,6 @@
 // The routes of a process: all of them, or only the health checks if it only runs conversations.
 import type { Logger } from 'pino';
+import { acpPath, acpRoutes } from './acp/routes.ts';
 import { agentRoutes } from './agents/routes.ts';
 import type { Config } from './config.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
@@ -73,11 +74,12 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     requestRates: services.rates.requests,
     verifyNode: services.nodes.verify,
     forNodesOnly: !answers,
-    upgradePaths: answers && config.v0 ? [socketPath] : [],
+    upgradePaths: answers ? [acpPath, ...(config.v0 ? [socketPath] : [])] : [],
     isStopping,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services, config);
+  if (answers) acpRoutes(app, { version, onBackgroundError: services.onBackgroundError });
   if (answers && config.v0) v0Routes(app, services, failures);
   // Other processes use the workspaces of a worker.
   workspaceRoutes(app, services.workspaces, services.passOn);

@@ -17,7 +17,7 @@ const groups: Readonly<Record<string, Group>> = {
   fast: {
     files: [
       'src/*.test.ts',
-      'src/!(agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
+      'src/!(acp|agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
       'src/agents/builtin/**/*.test.ts',
       'test/{fast,chaos,v0}/**/*.test.ts',
     ],
@@ -28,7 +28,7 @@ const groups: Readonly<Record<string, Group>> = {
   // They start programs, and mostly wait for them.
   runs: {
     files: [
-      'src/{bridge,runs,sandbox,workspaces}/**/*.test.ts',
+      'src/{acp,bridge,runs,sandbox,workspaces}/**/*.test.ts',
       'src/agents/*.test.ts',
       'src/agents/!(builtin)/**/*.test.ts',
       'test/runs/**/*.test.ts',

@@ -38,6 +38,7 @@ export const sections: readonly Section[] = [
   {
     title: 'Services',
     entries: [
+      services.acpCommand,
       services.loginCommand,
       services.logoutCommand,
       services.contextsCommand,

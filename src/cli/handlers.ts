@@ -23,6 +23,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   cat: async () => (await import('./commands/files.ts')).cat,
   upload: async () => (await import('./commands/upload.ts')).upload,
   'feedback export': async () => (await import('./commands/feedback.ts')).exportFeedback,
+  acp: async () => (await import('./commands/acp.ts')).acp,
   login: async () => (await import('./commands/login.ts')).login,
   logout: async () => (await import('./commands/login.ts')).logout,
   contexts: async () => (await import('./commands/login.ts')).contexts,

@@ -1,8 +1,13 @@
 // The location of the program's own files: the sources, or the build.
 
+import { fileURLToPath } from 'node:url';
+
 const isBuilt = import.meta.url.endsWith('.js');
 /** The build bundles this file into one at the top of `dist`. */
 const root = new URL(isBuilt ? './' : '../', import.meta.url);
+
+/** The folder of the installation: the clone, or the package. */
+export const programRoot = fileURLToPath(new URL(isBuilt ? '../' : '../../', import.meta.url));
 
 /** A file of the program, named by its path below `src`. */
 export function programFile(path: string): URL {

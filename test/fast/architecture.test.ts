@@ -71,6 +71,7 @@ const rooms: readonly string[] = [
   'routes',
   'v0',
   'client',
+  'acp',
   'transactions.ts',
   'database.ts',
   'services.ts',
@@ -83,6 +84,7 @@ const rooms: readonly string[] = [
 function roomOf(file: string): string {
   if (rooms.includes(file)) return file;
   if (file.startsWith('v0/')) return 'v0';
+  if (file.startsWith('acp/')) return 'acp';
   return /\/(routes|\w+Routes)\.ts$/.test(file) ? 'routes' : (file.split('/')[0] ?? '');
 }
 

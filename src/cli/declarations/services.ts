@@ -54,6 +54,17 @@ export const contextsCommand = declare({
   topics: ['connection'],
 });
 
+export const acpCommand = declare({
+  name: 'acp',
+  summary: 'Be an agent for an editor (Agent Client Protocol)',
+  description:
+    'Speaks the Agent Client Protocol on its standard streams, so that editors and other ACP clients can use Parley as their agent. A session is a conversation: it goes on when the editor is closed, and is also in the web UI and in "list".\n\nWithout PARLEY_URL and a context, it uses the service on this machine and starts one if none runs. That service keeps its data in PARLEY_DATA_DIR; by default in the data folder beside this program if there is one, otherwise in ~/.local/share/parley.',
+  arguments: [],
+  options: {},
+  examples: ['acp'],
+  topics: ['connection'],
+});
+
 const userOption = {
   user: {
     type: 'string',

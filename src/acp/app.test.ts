@@ -1,0 +1,203 @@
+// ACP clients work with conversations: the same log, whoever reads and writes it.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { methods } from '@agentclientprotocol/sdk';
+import { type AcpClientOptions, choose, connectAcp } from '../../test/support/acpClient.ts';
+import { createStorage, databaseKinds } from '../../test/support/databases.ts';
+import { letAgentGo } from '../../test/support/partials.ts';
+import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
+import { until } from '../../test/support/until.ts';
+import { createParley } from '../client/parley.ts';
+import { createAcpApp } from './app.ts';
+
+const { session } = methods.agent;
+
+async function start(t: TestContext, options: RunsOptions = {}) {
+  const storage = await createStorage(options.kind ?? 'sqlite');
+  const runs = await startRuns({ ...options, storage }, t);
+  t.after(() => storage.remove());
+  const { url, key } = runs.service;
+  const parley = createParley({ url, key });
+  return {
+    ...runs,
+    parley,
+    letGo: (id: string, name: string) => letAgentGo(storage, id, name),
+    connect: async (clientOptions?: AcpClientOptions) => {
+      const { app, close } = createAcpApp({ parley, version: '0.0.0' });
+      t.after(async () => close());
+      return connectAcp(app, clientOptions);
+    },
+  };
+}
+
+for (const kind of databaseKinds)
+  describe(`an ACP session on ${kind}`, () => {
+    it('is a conversation, whose turns answer the prompts', async (t) => {
+      const { connect, events, info } = await start(t, { kind });
+      const client = await connect();
+      const id = await client.newSession();
+      assert.equal(await client.prompt(id, 'say Hello there'), 'end_turn');
+      assert.equal(client.text(id), 'Hello there');
+      assert.equal(client.text(id, 'user_message_chunk'), '', 'the client has its own prompt');
+      assert.equal(await client.prompt(id, 'say Again'), 'end_turn');
+      assert.equal(client.text(id), 'Hello thereAgain');
+      assert.equal((await info(id)).agent_state, 'awaiting_user_input');
+      const said = (await events(id))
+        .filter(({ action }) => action === 'message')
+        .map(({ message }) => message);
+      assert.deepEqual(said, ['say Hello there', 'Hello there', 'say Again', 'Again']);
+    });
+  });
+
+describe('an ACP session', () => {
+  it('shows text while it is written, and none of it twice', async (t) => {
+    const { connect, letGo } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    const turn = client.prompt(id, 'chunks one\\n|two|@more| three\\n|four|@end');
+    await until('the beginning is there', () => client.text(id) === 'one\ntwo');
+    const late = await connect();
+    await late.context.request(session.load, { sessionId: id, cwd: '/', mcpServers: [] });
+    await until('a client that joins has it, too', () => late.text(id) === 'one\ntwo');
+    await letGo(id, 'more');
+    await letGo(id, 'end');
+    assert.equal(await turn, 'end_turn');
+    assert.equal(client.text(id), 'one\ntwo three\nfour');
+    await until('so has the other', () => late.text(id) === 'one\ntwo three\nfour');
+  });
+
+  it('is loaded with its whole log, and resumed with nothing of it', async (t) => {
+    const { connect, say, turns } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    await client.prompt(id, 'say First');
+    client.close();
+    await say(id, 'say Second');
+    await turns(id, 2);
+
+    const loaded = await connect();
+    await loaded.context.request(session.load, { sessionId: id, cwd: '/', mcpServers: [] });
+    assert.equal(loaded.text(id, 'user_message_chunk'), 'say Firstsay Second');
+    assert.equal(loaded.text(id), 'FirstSecond');
+    const resumed = await connect();
+    await resumed.context.request(session.resume, { sessionId: id, cwd: '/' });
+    assert.equal(resumed.text(id), '');
+    assert.equal(await resumed.prompt(id, 'say Third'), 'end_turn');
+    assert.equal(resumed.text(id), 'Third');
+    await until('the other client sees the turn', () => loaded.text(id) === 'FirstSecondThird');
+    assert.equal(loaded.text(id, 'user_message_chunk'), 'say Firstsay Secondsay Third');
+  });
+
+  it('shows tool calls with their command and output', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    await client.prompt(id, 'really-run echo from the sandbox');
+    const calls = client.updates(id).filter(({ sessionUpdate }) => sessionUpdate.startsWith('tool_call'));
+    const [begun] = calls;
+    assert.ok(begun?.sessionUpdate === 'tool_call');
+    assert.deepEqual(
+      [begun.title, begun.kind, begun.status],
+      ['echo from the sandbox', 'execute', 'in_progress'],
+    );
+    const ended = calls.at(-1);
+    assert.ok(ended?.sessionUpdate === 'tool_call_update');
+    assert.deepEqual([ended.toolCallId, ended.status], [begun.toolCallId, 'completed']);
+    assert.match(JSON.stringify(ended.content), /from the sandbox/);
+  });
+
+  it('asks the client for approval', async (t) => {
+    const { connect, parley } = await start(t, { settings: { confirmation_mode: true } });
+    const answers = ['reject', 'allow'];
+    const client = await connect({ decide: () => choose(answers.shift() ?? '') });
+    const id = await client.newSession();
+    assert.equal(await client.prompt(id, 'ask-run echo one'), 'end_turn');
+    assert.equal(await client.prompt(id, 'ask-run echo two'), 'end_turn');
+    assert.deepEqual(
+      client.permissions.map(({ toolCall }) => toolCall.title),
+      ['echo one', 'echo two'],
+    );
+    const { trajectory } = await parley.conversations.trajectory(id);
+    const ran = trajectory.filter(
+      ({ type }) => type === 'observation.run' || type === 'observation.user_rejected',
+    );
+    assert.deepEqual(
+      ran.map(({ type }) => type),
+      ['observation.user_rejected', 'observation.run'],
+    );
+  });
+
+  it('takes the approval request back when somebody else answers it', async (t) => {
+    const { connect, parley } = await start(t, { settings: { confirmation_mode: true } });
+    const client = await connect({
+      decide: (_, signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve({ outcome: { outcome: 'cancelled' } })),
+        ),
+    });
+    const id = await client.newSession();
+    const turn = client.prompt(id, 'ask-run echo one');
+    await until('the client is asked', () => client.permissions.length === 1);
+    await parley.conversations.confirm(id, { decision: 'allow' });
+    assert.equal(await turn, 'end_turn');
+    assert.deepEqual(client.withdrawn, [client.permissions[0]?.toolCall.toolCallId]);
+  });
+
+  it('ends its turn when it is cancelled, and goes on with the next prompt', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    const turn = client.prompt(id, 'chunks begun|@never');
+    await until('the turn has begun', () => client.text(id) === 'begun');
+    await client.context.notify(session.cancel, { sessionId: id });
+    assert.equal(await turn, 'cancelled');
+    assert.equal(await client.prompt(id, 'say Next'), 'end_turn');
+    assert.match(client.text(id), /Next$/);
+  });
+
+  it('answers a prompt with an error if the agent cannot work', async (t) => {
+    const { connect } = await start(t, { settings: { agent: 'absent' } });
+    const client = await connect();
+    const id = await client.newSession();
+    await assert.rejects(client.prompt(id, 'say Hello'), /absent.*not installed/);
+  });
+
+  it('is listed, changed, closed and deleted', async (t) => {
+    const { connect, info, parley } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    const { sessions } = await client.context.request(session.list, {});
+    assert.deepEqual(
+      sessions.map(({ sessionId }) => sessionId),
+      [id],
+    );
+    const { configOptions } = await client.context.request(session.setConfigOption, {
+      sessionId: id,
+      configId: 'agent',
+      value: 'other',
+    });
+    const chosen = configOptions.find((option) => option.id === 'agent');
+    assert.equal(chosen?.currentValue, 'other');
+    assert.equal((await parley.conversations.get(id)).agent, 'other');
+    await client.context.request(session.close, { sessionId: id });
+    assert.equal((await info(id)).status, 'STOPPED');
+    await client.context.request(session.delete, { sessionId: id });
+    await assert.rejects(parley.conversations.get(id), { code: 'not_found' });
+  });
+
+  it('refuses what it does not know with a reason', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    const load = (sessionId: string) =>
+      client.context.request(session.load, { sessionId, cwd: '/', mcpServers: [] });
+    await assert.rejects(load('nothing'), { code: -32_002 });
+    await assert.rejects(client.prompt('nothing', 'x'), { code: -32_002 });
+    const audio = [{ type: 'audio' as const, data: '', mimeType: 'audio/wav' }];
+    await assert.rejects(client.context.request(session.prompt, { sessionId: id, prompt: audio }), /audio/);
+    const change = (configId: string, value: string) =>
+      client.context.request(session.setConfigOption, { sessionId: id, configId, value });
+    await assert.rejects(change('agent', 'nobody'), /agent must be one of/);
+    await assert.rejects(change('colour', 'red'), /configId|colour/);
+  });
+});

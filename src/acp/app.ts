@@ -1,0 +1,79 @@
+// Parley as an ACP agent. A session is a conversation, and everything goes through the API with the client's own key, so
+// that the same checks apply as to any other client.
+import {
+  type AgentApp,
+  type AgentCapabilities,
+  type AgentContext,
+  agent,
+  type ClientCapabilities,
+  methods,
+  PROTOCOL_VERSION,
+} from '@agentclientprotocol/sdk';
+import type { Parley } from '../client/parley.ts';
+import { answering } from './faults.ts';
+import { createSessions, type OpenFolder, type Sessions } from './sessions.ts';
+
+interface AcpOptions {
+  readonly parley: Parley;
+  readonly version: string;
+  /** Finds out what to do with the working directory of a new session. */
+  readonly openFolder?: OpenFolder;
+  /** Called before each request of the client, such as to start the service. */
+  wake?(): Promise<void>;
+}
+
+const agentCapabilities: AgentCapabilities = {
+  loadSession: true,
+  promptCapabilities: { image: true, embeddedContext: true },
+  mcpCapabilities: { http: true, sse: true },
+  sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
+};
+
+export interface AcpApp extends Pick<Sessions, 'ended' | 'close'> {
+  readonly app: AgentApp;
+}
+
+export function createAcpApp({ parley, version, openFolder, wake }: AcpOptions): AcpApp {
+  const sessions = createSessions({ parley, openFolder });
+  let capabilities: ClientCapabilities = {};
+  const toClient = (context: AgentContext) => ({ context, capabilities });
+
+  const answer = <Out>(handle: () => Promise<Out>) =>
+    answering(async () => {
+      await wake?.();
+      return handle();
+    });
+
+  const { session } = methods.agent;
+  const app = agent({ name: 'parley' })
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      capabilities = params.clientCapabilities ?? {};
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentInfo: { name: 'parley', title: 'Parley', version },
+        agentCapabilities,
+        authMethods: [],
+      };
+    })
+    .onRequest(session.new, ({ params, client }) =>
+      answer(() => sessions.create(toClient(client), params.cwd, params.mcpServers)),
+    )
+    .onRequest(session.load, ({ params, client }) =>
+      answer(() => sessions.open(toClient(client), { id: params.sessionId, replay: true })),
+    )
+    .onRequest(session.resume, ({ params, client }) =>
+      answer(() => sessions.open(toClient(client), { id: params.sessionId, replay: false })),
+    )
+    .onRequest(session.list, ({ params }) => answer(() => sessions.list(params.cursor)))
+    .onRequest(session.close, ({ params }) => answer(() => sessions.stop(params.sessionId)))
+    .onRequest(session.delete, ({ params }) => answer(() => sessions.delete(params.sessionId)))
+    .onRequest(session.setConfigOption, ({ params }) =>
+      answer(() => sessions.change(params.sessionId, params.configId, params.value)),
+    )
+    .onRequest(session.prompt, ({ params }) =>
+      answer(() => sessions.get(params.sessionId).prompt(params.prompt)),
+    )
+    .onNotification(session.cancel, ({ params }) => sessions.find(params.sessionId)?.cancel());
+
+  return { app, ended: sessions.ended, close: sessions.close };
+}

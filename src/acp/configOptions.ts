@@ -1,0 +1,90 @@
+// What a client can choose for a session: the agent and the model.
+import {
+  RequestError,
+  type SessionConfigOption,
+  type SessionConfigSelectOption,
+} from '@agentclientprotocol/sdk';
+import type { ChangeConversation, ConversationInfo, Parley } from '../client/parley.ts';
+
+/** Stands for the choice in the settings, because ACP has no empty value. */
+const fromSettings = 'settings';
+/** More suggestions would only fill the menu of an editor. */
+const modelsMax = 200;
+
+type ConfigId = 'agent' | 'model';
+
+interface Choices {
+  readonly agents: readonly { readonly name: string; readonly label: string }[];
+  readonly models: readonly string[];
+  readonly settings: { readonly agent: string; readonly model: string };
+}
+
+async function readChoices(parley: Parley): Promise<Choices> {
+  const [agents, models, settings] = await Promise.all([
+    parley.agents.list(),
+    parley.options.models(),
+    parley.settings.get(),
+  ]);
+  return {
+    agents: agents.agents
+      .filter(({ installed }) => installed !== false)
+      .map(({ id, name }) => ({ name: id, label: name })),
+    models: models.slice(0, modelsMax),
+    settings: {
+      agent: settings.agent ?? '',
+      model: settings.llm_model ?? '',
+    },
+  };
+}
+
+function select(
+  option: Pick<SessionConfigOption, 'id' | 'name' | 'category'>,
+  options: SessionConfigSelectOption[],
+  chosen: string | null | undefined,
+): SessionConfigOption {
+  const currentValue = chosen ?? fromSettings;
+  const known = options.some(({ value }) => value === currentValue);
+  const all = known ? options : [...options, { value: currentValue, name: currentValue }];
+  return { ...option, type: 'select', currentValue, options: all };
+}
+
+function settingsOption(value: string): SessionConfigSelectOption {
+  return { value: fromSettings, name: value === '' ? 'Default' : `Default (${value})` };
+}
+
+/** The options with their current values. */
+export async function readConfigOptions(
+  parley: Parley,
+  info: ConversationInfo,
+): Promise<SessionConfigOption[]> {
+  const { agents, models, settings } = await readChoices(parley);
+  return [
+    select(
+      { id: 'model', name: 'Model', category: 'model' },
+      [settingsOption(settings.model), ...models.map((name) => ({ value: name, name }))],
+      info.llm_model,
+    ),
+    select(
+      { id: 'agent', name: 'Agent', category: 'other' },
+      [settingsOption(settings.agent), ...agents.map(({ name, label }) => ({ value: name, name: label }))],
+      info.agent,
+    ),
+  ];
+}
+
+const changes: Readonly<Record<ConfigId, (value: string) => ChangeConversation>> = {
+  agent: (value) => ({ agent: value === fromSettings ? null : value }),
+  model: (value) => ({ llm_model: value === fromSettings ? null : value }),
+};
+
+/** The change of a conversation that sets the option. */
+export function toChange(configId: string, value: unknown): ChangeConversation {
+  if (!Object.hasOwn(changes, configId))
+    throw RequestError.invalidParams(
+      { path: 'configId' },
+      `configId must be one of ${Object.keys(changes).join(', ')}`,
+    );
+  if (typeof value !== 'string')
+    throw RequestError.invalidParams({ path: 'value' }, 'value must be a string');
+  return changes[configId as ConfigId](value);
+}

@@ -1,0 +1,35 @@
+// Converts errors of the API to those of JSON-RPC, which people read in their editor.
+import { RequestError } from '@agentclientprotocol/sdk';
+import { ParleyError } from '../client/parley.ts';
+
+const authRequired = -32_000;
+const notFound = -32_002;
+const invalidParams = -32_602;
+const internalError = -32_603;
+
+function codeOf({ status, code }: ParleyError): number {
+  if (status === 401) return authRequired;
+  if (status === 404) return notFound;
+  return code === 'invalid' || status === 413 || status === 422 ? invalidParams : internalError;
+}
+
+function sentence({ message, details }: ParleyError): string {
+  const fields = details.map(({ path, message: what }) => `${path} ${what}`);
+  return [message, ...fields].join(' ');
+}
+
+export function toRequestError(error: unknown): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof ParleyError)
+    return new RequestError(codeOf(error), sentence(error), { code: error.code });
+  return new RequestError(internalError, 'An internal error occurred.');
+}
+
+/** Runs a handler, and converts what it throws. */
+export async function answering<Out>(handle: () => Promise<Out>): Promise<Out> {
+  try {
+    return await handle();
+  } catch (error) {
+    throw toRequestError(error);
+  }
+}

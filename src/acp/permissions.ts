@@ -1,0 +1,37 @@
+// Approval requests of a conversation as permission requests of ACP.
+import {
+  type AgentContext,
+  methods,
+  type PermissionOption,
+  type RequestPermissionRequest,
+} from '@agentclientprotocol/sdk';
+import type { Decision, ParleyEvent } from '../client/parley.ts';
+import { isToolAction, type ToClientPath, toToolCall } from './toolCalls.ts';
+
+const options: readonly (PermissionOption & { readonly optionId: Decision })[] = [
+  { optionId: 'allow', name: 'Allow', kind: 'allow_once' },
+  { optionId: 'allow_always', name: 'Always allow', kind: 'allow_always' },
+  { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
+];
+
+interface Asking {
+  readonly context: AgentContext;
+  readonly sessionId: string;
+  readonly toClientPath: ToClientPath;
+  /** Withdraws the request. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns undefined if the client did not decide. */
+export async function requestPermission(
+  question: ParleyEvent,
+  { context, sessionId, toClientPath, signal }: Asking,
+): Promise<Decision | undefined> {
+  if (!isToolAction(question)) return undefined;
+  const toolCall = toToolCall(question, toClientPath);
+  const request: RequestPermissionRequest = { sessionId, toolCall, options: [...options] };
+  const withdrawal = { cancellationSignal: signal, stopWaitingOnCancel: true };
+  const { outcome } = await context.request(methods.client.session.requestPermission, request, withdrawal);
+  if (outcome.outcome !== 'selected') return undefined;
+  return options.find(({ optionId }) => optionId === outcome.optionId)?.optionId;
+}

@@ -1,0 +1,203 @@
+// A session of an ACP client: follows the log of its conversation, and answers a prompt when the agent has ended its
+// turn. The conversation goes on when the client is gone.
+import type { ContentBlock, PromptResponse, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
+import { type AgentState as LogState, nextState, unknownState } from '../client/agentState.ts';
+import { type Parley, ParleyError, type ParleyEvent, type StopCode } from '../client/parley.ts';
+import { toRequestError } from './faults.ts';
+import { toMessage } from './promptContent.ts';
+import type { Updates } from './updates.ts';
+
+/** The part of the log that shows the state of the agent. */
+const tailEventsMax = 100;
+
+export interface SessionClient {
+  /** Resolves when the update has been written, so that a slow client slows down the stream. */
+  send(update: SessionUpdate): Promise<void>;
+  /** Resolves with undefined if the client gives no answer, or the request is withdrawn by the signal. */
+  requestApproval(
+    question: ParleyEvent,
+    signal: AbortSignal,
+  ): Promise<'allow' | 'allow_always' | 'reject' | undefined>;
+}
+
+interface SessionOptions {
+  readonly parley: Parley;
+  readonly id: string;
+  readonly client: SessionClient;
+  readonly updates: Updates;
+  /** Whether the client gets the whole log, or only what is new. */
+  readonly replay: boolean;
+}
+
+export interface Session {
+  readonly id: string;
+  /** Resolves when the client has what was in the log when the session was opened. */
+  readonly replayed: Promise<void>;
+  prompt(blocks: readonly ContentBlock[]): Promise<PromptResponse>;
+  cancel(): Promise<void>;
+  /** Stops following the conversation. */
+  close(): void;
+}
+
+interface Prompt {
+  /** The id of its message in the log, when that is known. */
+  event: number | undefined;
+  isCancelled: boolean;
+  settle(end: StopReason | Error): void;
+}
+
+const hasStopped = (state: string) => state === 'stopped' || state === 'paused';
+
+/** How turns end that did not end by themselves. */
+const stopReasons: Readonly<Partial<Record<StopCode, StopReason>>> = {
+  user: 'cancelled',
+  finished: 'end_turn',
+  max_iterations: 'max_turn_requests',
+};
+const errorReasons: Readonly<Record<string, StopReason>> = {
+  MAX_TOKENS: 'max_tokens',
+  MAX_TURN_REQUESTS: 'max_turn_requests',
+  REFUSAL: 'refusal',
+};
+
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { parley, id, client, updates, replay } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const tail = await parley.conversations.events(id, { reverse: true, limit: tailEventsMax });
+  const newest = tail.events[0]?.id ?? -1;
+  let state: LogState = replay ? unknownState : tail.events.toReversed().reduce(nextState, unknownState);
+  let isLive = newest < 0 || !replay;
+  const caughtUp = Promise.withResolvers<void>();
+  const prompts = new Set<Prompt>();
+  /** Messages that are on their way to the service. */
+  const sending = new Set<Promise<unknown>>();
+  const ownMessages = new Set<number>();
+  let turnError: Extract<ParleyEvent, { type: 'observation.error' }> | undefined;
+  let question: { readonly id: number; readonly withdrawn: AbortController } | undefined;
+
+  async function endOf(): Promise<StopReason | Error> {
+    if (hasStopped(state.name)) {
+      const { stop_reason: reason } = await parley.conversations.get(id, { signal });
+      if (reason === null) return 'cancelled';
+      return stopReasons[reason.code] ?? new ParleyError('unexpected', reason.message);
+    }
+    if (turnError === undefined) return 'end_turn';
+    return errorReasons[turnError.extras.error_id] ?? new ParleyError('unexpected', turnError.content);
+  }
+
+  /** Answers the prompts before this event, if it shows that the agent has ended its turn. */
+  async function settlePrompts(event: ParleyEvent): Promise<void> {
+    if (event.type !== 'observation.agent_state_changed') return;
+    if (!hasStopped(state.name) && !(state.name === 'awaiting_user_input' && !state.unheard)) return;
+    const done = [...prompts].filter((prompt) => prompt.event !== undefined && prompt.event < event.id);
+    if (done.length > 0) {
+      const end = await endOf();
+      for (const prompt of done) prompt.settle(prompt.isCancelled ? 'cancelled' : end);
+    }
+    turnError = undefined;
+  }
+
+  /** Asks the client about the action that waits, unless it was asked already. Whoever answers first decides. */
+  function requestApproval(): void {
+    const waiting = state.name === 'awaiting_user_confirmation' ? state.question : undefined;
+    if (question !== undefined && question.id !== waiting?.id) {
+      question.withdrawn.abort();
+      question = undefined;
+    }
+    if (waiting === undefined || question !== undefined || !isLive) return;
+    const withdrawn = new AbortController();
+    question = { id: waiting.id, withdrawn };
+    const withdrawal = AbortSignal.any([withdrawn.signal, signal]);
+    void client
+      .requestApproval(waiting, withdrawal)
+      .then((decision) => decision && parley.conversations.confirm(id, { decision, question: waiting.id }))
+      .catch(() => {
+        // It was answered elsewhere, or the connection is gone. The log shows what happened.
+      });
+  }
+
+  async function isOwn(event: ParleyEvent): Promise<boolean> {
+    if (event.type !== 'action.message' || event.source !== 'user') return false;
+    // The message may be in the log before the service has said which event it is.
+    await Promise.allSettled(sending);
+    return ownMessages.delete(event.id);
+  }
+
+  async function onEvent(event: ParleyEvent): Promise<void> {
+    state = nextState(state, event);
+    const own = await isOwn(event);
+    const isError = event.type === 'observation.error' && event.replayed !== true;
+    if (isError) turnError = event;
+    // The client gets the error as the answer to its prompt.
+    if (!own && !(isError && prompts.size > 0))
+      for (const update of updates.event(event)) await client.send(update);
+    await settlePrompts(event);
+    if (event.id >= newest && !isLive) {
+      isLive = true;
+      caughtUp.resolve();
+    }
+    requestApproval();
+  }
+
+  async function follow(): Promise<void> {
+    if (isLive) {
+      caughtUp.resolve();
+      requestApproval();
+    }
+    for await (const item of parley.events(id, { from: replay ? 0 : newest + 1, partials: true, signal })) {
+      if (item.type !== 'partial') await onEvent(item);
+      else for (const update of updates.partial(item)) await client.send(update);
+    }
+  }
+
+  function end(error: Error): void {
+    closing.abort(error);
+    caughtUp.reject(error);
+    for (const prompt of prompts) prompt.settle(error);
+  }
+
+  follow().catch((error: Error) => end(error));
+  caughtUp.promise.catch(() => {
+    // Whoever loads the session sees the error.
+  });
+
+  async function send(prompt: Prompt, blocks: readonly ContentBlock[]): Promise<void> {
+    const sent = parley.conversations.message(id, toMessage(blocks), { signal });
+    sending.add(sent);
+    try {
+      const { event_id: event } = await sent;
+      ownMessages.add(event);
+      prompt.event = event;
+    } finally {
+      sending.delete(sent);
+    }
+  }
+
+  return {
+    id,
+    replayed: caughtUp.promise,
+    prompt: async (blocks) => {
+      signal.throwIfAborted();
+      const answer = Promise.withResolvers<PromptResponse>();
+      const prompt: Prompt = {
+        event: undefined,
+        isCancelled: false,
+        settle: (end) => {
+          prompts.delete(prompt);
+          if (end instanceof Error) answer.reject(toRequestError(end));
+          else answer.resolve({ stopReason: end });
+        },
+      };
+      prompts.add(prompt);
+      await send(prompt, blocks).catch((error: Error) => prompt.settle(error));
+      return answer.promise;
+    },
+    cancel: async () => {
+      await Promise.allSettled(sending);
+      for (const prompt of prompts) prompt.isCancelled = true;
+      await parley.conversations.stop(id, { signal });
+    },
+    close: () => end(new ParleyError('unexpected', 'The session was closed.')),
+  };
+}

@@ -1,0 +1,176 @@
+// The sessions of one ACP client. Each is a conversation that the client follows.
+import {
+  type AgentContext,
+  type ClientCapabilities,
+  type McpServer,
+  methods,
+  RequestError,
+  type SessionInfo,
+} from '@agentclientprotocol/sdk';
+import type { CreateConversation, Parley } from '../client/parley.ts';
+import { readConfigOptions, toChange } from './configOptions.ts';
+import { toMcpConfig } from './mcpServers.ts';
+import { requestPermission } from './permissions.ts';
+import { openSession, type Session } from './session.ts';
+import type { ToClientPath } from './toolCalls.ts';
+import { createUpdates } from './updates.ts';
+
+/** Sessions that one client follows at the same time. */
+const sessionsMax = 100;
+const listedSessionsMax = 100;
+/** Where agents work in their sandbox. */
+const workspacePath = '/workspace';
+
+/** Where the agent of a new session works. */
+export interface Folder {
+  /** What the conversation is created with, such as the repository of the folder. */
+  readonly creation: Partial<CreateConversation>;
+  readonly toClientPath?: ToClientPath;
+  /** Runs before the session is answered, such as to carry uncommitted changes along. */
+  prepare?(conversationId: string): Promise<void>;
+}
+
+export type OpenFolder = (cwd: string) => Promise<Folder>;
+
+interface SessionsOptions {
+  readonly parley: Parley;
+  readonly openFolder: OpenFolder | undefined;
+}
+
+interface Opening {
+  readonly id: string;
+  /** Whether the client gets the whole log, or only what is new. */
+  readonly replay: boolean;
+  readonly toClientPath?: ToClientPath | undefined;
+}
+
+/** What the client has told about itself. */
+export interface Client {
+  readonly context: AgentContext;
+  readonly capabilities: ClientCapabilities;
+}
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+const same: ToClientPath = (path) => path;
+
+export function createSessions({ parley, openFolder }: SessionsOptions) {
+  const open = new Map<string, Session>();
+  const closing = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  let isWatching = false;
+
+  /** Tells the client about new titles. Ends when the key of the client is no longer valid. */
+  async function watchTitles({ context }: Client): Promise<void> {
+    if (isWatching) return;
+    isWatching = true;
+    try {
+      for await (const { conversation_id: sessionId, title, at } of parley.changes({
+        signal: closing.signal,
+      })) {
+        if (!open.has(sessionId) || title === null) continue;
+        const update = { sessionUpdate: 'session_info_update' as const, title, updatedAt: at };
+        await context.notify(methods.client.session.update, { sessionId, update });
+      }
+    } finally {
+      ended.resolve();
+    }
+  }
+
+  function forget(id: string): void {
+    open.get(id)?.close();
+    open.delete(id);
+  }
+
+  /** Returns the options that the client can change. */
+  async function openOne(client: Client, { id, replay, toClientPath = same }: Opening) {
+    const info = await parley.conversations.get(id);
+    forget(id);
+    if (open.size >= sessionsMax)
+      throw RequestError.invalidRequest({ sessionsMax }, 'too many sessions are open; close one first');
+    const { context, capabilities } = client;
+    const session = await openSession({
+      parley,
+      id,
+      client: {
+        send: (update) => context.notify(methods.client.session.update, { sessionId: id, update }),
+        requestApproval: (question, signal) =>
+          requestPermission(question, { context, sessionId: id, toClientPath, signal }),
+      },
+      updates: createUpdates({ toClientPath, hasNotices: capabilities.session?.notices != null }),
+      replay,
+    });
+    open.set(id, session);
+    watchTitles(client).catch(() => {
+      // The client is gone, or its key is no longer valid.
+    });
+    await session.replayed;
+    return { configOptions: await readConfigOptions(parley, info) };
+  }
+
+  function get(id: string): Session {
+    const session = open.get(id);
+    if (session === undefined) throw RequestError.sessionNotFound(id);
+    return session;
+  }
+
+  return {
+    /** Resolves when the service no longer accepts the key of the client. */
+    ended: ended.promise,
+    get,
+    find: (id: string) => open.get(id),
+    open: openOne,
+
+    create: async (client: Client, cwd: string, servers: readonly McpServer[]) => {
+      const mcp = toMcpConfig(servers);
+      const folder: Folder = (await openFolder?.(cwd)) ?? { creation: {} };
+      const { conversation_id: id } = await parley.conversations.create({
+        ...folder.creation,
+        ...(mcp === undefined ? {} : { mcp_config: mcp }),
+      });
+      await folder.prepare?.(id);
+      const opening = { id, replay: true, toClientPath: folder.toClientPath };
+      return { sessionId: id, ...(await openOne(client, opening)) };
+    },
+
+    list: async (cursor: string | null | undefined) => {
+      const page = await parley.conversations.list({
+        limit: listedSessionsMax,
+        ...(cursor ? { page_id: cursor } : {}),
+      });
+      const sessions = page.results.map(
+        ({ conversation_id: sessionId, title, last_updated_at: updatedAt }): SessionInfo => ({
+          sessionId,
+          title,
+          updatedAt,
+          cwd: workspacePath,
+        }),
+      );
+      return { sessions, nextCursor: page.next_page_id };
+    },
+
+    change: async (id: string, configId: string, value: unknown) => {
+      await parley.conversations.update(get(id).id, toChange(configId, value));
+      return { configOptions: await readConfigOptions(parley, await parley.conversations.get(id)) };
+    },
+
+    /** Stops the conversation. It can be loaded again. */
+    stop: async (id: string) => {
+      await parley.conversations.stop(id);
+      forget(id);
+      return {};
+    },
+
+    delete: async (id: string) => {
+      await parley.conversations.delete(id);
+      forget(id);
+      return {};
+    },
+
+    /** Stops following all conversations. They go on. */
+    close: () => {
+      closing.abort();
+      for (const id of [...open.keys()]) forget(id);
+    },
+  };
+}

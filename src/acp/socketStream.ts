@@ -1,0 +1,72 @@
+// The messages of an ACP connection over a WebSocket: one text frame each. A client that sends faster than it is served,
+// or reads slower than it is sent to, only slows itself down.
+import type { Stream } from '@agentclientprotocol/sdk';
+import type { RawData, WebSocket } from 'ws';
+import { isObject } from '../text/foreignText.ts';
+import { findTooManyValues } from '../validation/tooManyValues.ts';
+
+type Message = Parameters<WritableStreamDefaultWriter<AnyMessage>['write']>[0];
+type AnyMessage = Stream['writable'] extends WritableStream<infer Each> ? Each : never;
+
+const messageValuesMax = 100_000;
+/** Messages that wait until earlier ones are handled. */
+const waitingMessagesMax = 64;
+/** A code of WebSocket: the frame is not text. */
+const unsupportedData = 1_003;
+
+const parseError = { jsonrpc: '2.0', id: null, error: { code: -32_700, message: 'Parse error' } };
+const invalidRequest = { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'Invalid request' } };
+
+function toBuffer(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data as Buffer[]);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data as ArrayBuffer);
+}
+
+/** Returns the message, or the answer to what is not one. */
+function parse(data: Buffer): { readonly message: AnyMessage } | { readonly refusal: object } {
+  if (findTooManyValues(data, messageValuesMax) !== undefined) return { refusal: invalidRequest };
+  try {
+    const message: unknown = JSON.parse(data.toString());
+    return isObject(message) ? { message: message as AnyMessage } : { refusal: invalidRequest };
+  } catch {
+    return { refusal: parseError };
+  }
+}
+
+function send(socket: WebSocket, message: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function readMessages(socket: WebSocket): ReadableStream<AnyMessage> {
+  return new ReadableStream(
+    {
+      start: (controller) => {
+        socket.on('message', (data, isBinary) => {
+          if (isBinary) return socket.close(unsupportedData, 'Messages are text frames.');
+          const parsed = parse(toBuffer(data));
+          // An unanswered refusal holds up nobody: the socket closes if it cannot be written.
+          if ('refusal' in parsed) return void send(socket, parsed.refusal).catch(() => {});
+          controller.enqueue(parsed.message);
+          if ((controller.desiredSize ?? 0) <= 0) socket.pause();
+        });
+        socket.on('close', () => controller.close());
+      },
+      pull: () => socket.resume(),
+      cancel: () => socket.close(),
+    },
+    { highWaterMark: waitingMessagesMax },
+  );
+}
+
+export function socketStream(socket: WebSocket): Stream {
+  return {
+    readable: readMessages(socket),
+    writable: new WritableStream<AnyMessage>({
+      write: (message: Message) => send(socket, message as object),
+      close: () => socket.close(),
+      abort: () => socket.terminate(),
+    }),
+  };
+}

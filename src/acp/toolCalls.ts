@@ -1,0 +1,114 @@
+// Converts the actions and observations of tools to tool calls of ACP.
+import type { ToolCall, ToolCallContent, ToolCallUpdate, ToolKind } from '@agentclientprotocol/sdk';
+import type { ParleyEvent } from '../client/parley.ts';
+import { diffBlocks } from './diffBlocks.ts';
+
+/** Converts a path of the sandbox to one of the client's machine. */
+export type ToClientPath = (path: string) => string;
+
+type ActionOf<Each> = Each extends { readonly type: `action.${string}`; readonly tool_call_id: string }
+  ? Each
+  : never;
+type ObservationOf<Each> = Each extends {
+  readonly type: `observation.${string}`;
+  readonly tool_call_id: string;
+}
+  ? Each
+  : never;
+
+export type ToolAction = ActionOf<ParleyEvent>;
+export type ToolObservation = ObservationOf<ParleyEvent>;
+
+const fileKinds: Readonly<Record<string, ToolKind>> = { delete: 'delete', move: 'move' };
+const fileVerbs: Readonly<Record<string, string>> = { delete: 'Delete', move: 'Move' };
+const toolKinds: ReadonlySet<string> = new Set([
+  'read',
+  'edit',
+  'delete',
+  'move',
+  'search',
+  'execute',
+  'fetch',
+]);
+
+/** Older and imported logs have events without an id of their call. */
+export function callIdOf({
+  id,
+  tool_call_id: call,
+}: {
+  readonly id: number;
+  readonly tool_call_id: string;
+}): string {
+  return call === '' ? `event-${id}` : call;
+}
+
+export function isToolAction(event: ParleyEvent): event is ToolAction {
+  return event.type.startsWith('action.') && 'tool_call_id' in event && event.tool_call_id !== undefined;
+}
+
+export function isToolObservation(event: ParleyEvent): event is ToolObservation {
+  return event.type.startsWith('observation.') && 'tool_call_id' in event && event.tool_call_id !== undefined;
+}
+
+function textBlocks(text: string): ToolCallContent[] {
+  return text === '' ? [] : [{ type: 'content', content: { type: 'text', text } }];
+}
+
+interface Description extends Pick<ToolCall, 'title'> {
+  readonly kind: ToolKind;
+  readonly path?: string;
+}
+
+function describe(event: ToolAction): Description {
+  switch (event.type) {
+    case 'action.run':
+      return { title: event.args.command, kind: 'execute' };
+    case 'action.edit': {
+      const { path, operation } = event.args;
+      const verb = fileVerbs[operation] ?? 'Edit';
+      return { title: `${verb} ${path}`, kind: fileKinds[operation] ?? 'edit', path };
+    }
+    case 'action.read':
+      return { title: `Read ${event.args.path}`, kind: 'read', path: event.args.path };
+    case 'action.browse':
+      return { title: `Fetch ${event.args.url}`, kind: 'fetch' };
+    case 'action.call_tool_mcp': {
+      const { name, kind = '' } = event.args;
+      return { title: name, kind: toolKinds.has(kind) ? (kind as ToolKind) : 'other' };
+    }
+  }
+}
+
+/** Everything about a call that a client may show. `request` has what the agent reported to the person who approves it. */
+export function toToolCall(event: ToolAction, toClientPath: ToClientPath): ToolCall {
+  const { title, kind, path } = describe(event);
+  const { thought: _, confirmation_state: state, security_risk: _risk, diff = '', ...input } = event.args;
+  const isWaiting = state === 'awaiting_confirmation';
+  const place = path === undefined || path === '' ? [] : [{ path: toClientPath(path) }];
+  return {
+    toolCallId: callIdOf(event),
+    title: title === '' ? 'Tool call' : title,
+    kind,
+    status: isWaiting ? 'pending' : 'in_progress',
+    content: diffBlocks(place[0]?.path ?? '', diff),
+    locations: place,
+    rawInput: input,
+  };
+}
+
+/** The end of a call, with its output. */
+export function toToolCallEnd(event: ToolObservation, toClientPath: ToClientPath): ToolCallUpdate {
+  const toolCallId = callIdOf(event);
+  if (event.type === 'observation.user_rejected')
+    return { toolCallId, status: 'failed', content: textBlocks(event.content || event.message) };
+  const isDone = event.extras.outcome === 'completed';
+  const diff =
+    event.type === 'observation.edit' ? diffBlocks(toClientPath(event.extras.path), event.extras.diff) : [];
+  const exit = event.type === 'observation.run' ? event.extras.metadata : undefined;
+  return {
+    toolCallId,
+    status: isDone ? 'completed' : 'failed',
+    content: diff.length > 0 ? diff : textBlocks(event.content),
+    rawOutput: { output: event.content, ...exit },
+  };
+}

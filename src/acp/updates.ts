@@ -1,0 +1,137 @@
+// Converts events and partials of a conversation to the updates of an ACP session. Text that was sent while it was being
+// written is not sent again with its event.
+import type { SessionUpdate } from '@agentclientprotocol/sdk';
+import { LRUCache } from 'lru-cache';
+import type { ParleyEvent, PartialEvent } from '../client/parley.ts';
+import { joinPartial, type OpenText } from '../events/decoder/openTexts.ts';
+import {
+  isToolAction,
+  isToolObservation,
+  type ToClientPath,
+  toToolCall,
+  toToolCallEnd,
+} from './toolCalls.ts';
+
+/** How many unfinished texts of a session are known at the same time. */
+const textsMax = 200;
+/** The part of the output of a running command that is sent with each update. */
+const liveOutputCharsMax = 8 * 1_024;
+
+type ChunkKind = 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk';
+
+function chunk(sessionUpdate: ChunkKind, text: string, messageId: string): SessionUpdate[] {
+  return text === '' ? [] : [{ sessionUpdate, content: { type: 'text', text }, messageId }];
+}
+
+interface UpdatesOptions {
+  readonly toClientPath: ToClientPath;
+  /** Whether the client shows notices apart from messages. */
+  readonly hasNotices: boolean;
+}
+
+export type Updates = ReturnType<typeof createUpdates>;
+
+export function createUpdates({ toClientPath, hasNotices }: UpdatesOptions) {
+  /** Up to which position the client has each message. */
+  const sentTo = new LRUCache<string, number>({ max: textsMax });
+  const outputs = new LRUCache<string, OpenText>({ max: textsMax });
+
+  function textOf(
+    event: Extract<ParleyEvent, { partial?: unknown }>,
+    text: string,
+    kind: ChunkKind,
+  ): SessionUpdate[] {
+    if (event.partial === undefined || event.replayed === true) return chunk(kind, text, `event-${event.id}`);
+    const { of, to } = event.partial;
+    const from = to - text.length;
+    const sent = sentTo.get(of) ?? from;
+    sentTo.set(of, Math.max(sent, to));
+    return chunk(kind, text.slice(Math.max(0, sent - from)), of);
+  }
+
+  function notice(id: number, text: string, severity: 'info' | 'error'): SessionUpdate[] {
+    if (text === '') return [];
+    if (hasNotices) return [{ sessionUpdate: 'notice', severity, title: text }];
+    return chunk('agent_message_chunk', `${text}\n`, `event-${id}`);
+  }
+
+  function userMessage(event: Extract<ParleyEvent, { type: 'action.message' }>): SessionUpdate[] {
+    const messageId = `event-${event.id}`;
+    const images = event.args.image_urls.flatMap((url): SessionUpdate[] => {
+      const [, mimeType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(url) ?? [];
+      if (mimeType === undefined || data === undefined)
+        return chunk('user_message_chunk', `\n${url}`, messageId);
+      return [{ sessionUpdate: 'user_message_chunk', content: { type: 'image', mimeType, data }, messageId }];
+    });
+    return [...chunk('user_message_chunk', event.args.content || event.message, messageId), ...images];
+  }
+
+  function unknown(event: Extract<ParleyEvent, { type: 'unknown' }>): SessionUpdate[] {
+    const kind = event.source === 'user' ? 'user_message_chunk' : 'agent_message_chunk';
+    return chunk(kind, event.message || event.content, `event-${event.id}`);
+  }
+
+  return {
+    event: (event: ParleyEvent): SessionUpdate[] => {
+      if (isToolAction(event)) return [{ sessionUpdate: 'tool_call', ...toToolCall(event, toClientPath) }];
+      if (isToolObservation(event)) {
+        outputs.delete(event.tool_call_id);
+        return [{ sessionUpdate: 'tool_call_update', ...toToolCallEnd(event, toClientPath) }];
+      }
+      switch (event.type) {
+        case 'action.message':
+          return event.source === 'user'
+            ? userMessage(event)
+            : textOf(event, event.args.content || event.message, 'agent_message_chunk');
+        case 'action.think':
+          return textOf(event, event.args.thought, 'agent_thought_chunk');
+        case 'action.task_tracking': {
+          const entries = event.args.task_list.map(({ title, status }) => ({
+            content: title,
+            priority: 'medium' as const,
+            status: planStatuses[status] ?? 'pending',
+          }));
+          return [{ sessionUpdate: 'plan', entries }];
+        }
+        case 'observation.usage': {
+          const { used, size, cost } = event.extras;
+          return used === null || size === null
+            ? []
+            : [{ sessionUpdate: 'usage_update', used, size, ...(cost === undefined ? {} : { cost }) }];
+        }
+        case 'observation.notice':
+          return notice(event.id, event.content || event.message, 'info');
+        case 'observation.error':
+          return notice(event.id, event.content || event.message, 'error');
+        case 'unknown':
+          return unknown(event);
+        default:
+          return [];
+      }
+    },
+
+    partial: (partial: PartialEvent): SessionUpdate[] => {
+      const { of, kind, from, text } = partial;
+      if (kind === 'output') {
+        const output = joinPartial(outputs.get(of), partial);
+        if (output === undefined) return [];
+        outputs.set(of, output);
+        const shown = output.text.slice(-liveOutputCharsMax);
+        const content = [{ type: 'content' as const, content: { type: 'text' as const, text: shown } }];
+        return [{ sessionUpdate: 'tool_call_update', toolCallId: of, status: 'in_progress', content }];
+      }
+      const sent = sentTo.get(of) ?? 0;
+      const end = from + text.length;
+      if (end <= sent) return [];
+      sentTo.set(of, end);
+      const name = kind === 'message' ? 'agent_message_chunk' : 'agent_thought_chunk';
+      return chunk(name, text.slice(Math.max(0, sent - from)), of);
+    },
+  };
+}
+
+const planStatuses: Readonly<Record<string, 'pending' | 'in_progress' | 'completed'>> = {
+  todo: 'pending',
+  in_progress: 'in_progress',
+  done: 'completed',
+};
