@@ -185,6 +185,22 @@ describe('an ACP session', () => {
     await assert.rejects(parley.conversations.get(id), { code: 'not_found' });
   });
 
+  it('tells the client about a new title once', async (t) => {
+    const { connect, parley } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    await client.prompt(id, 'say Hello');
+    await parley.conversations.update(id, { title: 'Greetings' });
+    await client.prompt(id, 'say Again');
+    const titles = () =>
+      client
+        .updates(id)
+        .flatMap((update) => (update.sessionUpdate === 'session_info_update' ? [update.title] : []));
+    await until('the client has the title', () => titles().includes('Greetings'));
+    assert.equal(titles().filter((title) => title === 'Greetings').length, 1);
+    assert.equal(new Set(titles()).size, titles().length);
+  });
+
   it('refuses what it does not know with a reason', async (t) => {
     const { connect } = await start(t);
     const client = await connect();

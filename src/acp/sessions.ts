@@ -56,6 +56,8 @@ const same: ToClientPath = (path) => path;
 
 export function createSessions({ parley, openFolder }: SessionsOptions) {
   const open = new Map<string, Session>();
+  /** The titles of open sessions that the client knows. */
+  const titles = new Map<string, string>();
   const closing = new AbortController();
   const ended = Promise.withResolvers<void>();
   let isWatching = false;
@@ -68,7 +70,8 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
       for await (const { conversation_id: sessionId, title, at } of parley.changes({
         signal: closing.signal,
       })) {
-        if (!open.has(sessionId) || title === null) continue;
+        if (!open.has(sessionId) || title === null || titles.get(sessionId) === title) continue;
+        titles.set(sessionId, title);
         const update = { sessionUpdate: 'session_info_update' as const, title, updatedAt: at };
         await context.notify(methods.client.session.update, { sessionId, update });
       }
@@ -80,6 +83,7 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
   function forget(id: string): void {
     open.get(id)?.close();
     open.delete(id);
+    titles.delete(id);
   }
 
   /** Returns the options that the client can change. */
@@ -101,6 +105,7 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
       replay,
     });
     open.set(id, session);
+    titles.set(id, info.title);
     watchTitles(client).catch(() => {
       // The client is gone, or its key is no longer valid.
     });
