@@ -23,6 +23,7 @@ import { commands } from './migrations/0020-commands.ts';
 import { conversationModel } from './migrations/0021-conversation-model.ts';
 import { webhookFormats } from './migrations/0022-webhook-formats.ts';
 import { messageKeys } from './migrations/0023-message-keys.ts';
+import { workspacePatches } from './migrations/0024-workspace-patches.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   conversationModel,
   webhookFormats,
   messageKeys,
+  workspacePatches,
 ];
 
 const advisoryLock = 7_265_108;

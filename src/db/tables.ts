@@ -161,6 +161,8 @@ export interface Tables {
     bytes: number;
     created_at: number;
   };
+  /** Patches that workspaces start with, in Base64. They are kept for workspaces that have to be created again. */
+  workspace_patches: { conversation_key: number; patch: string };
   /** What users think of their conversations. */
   feedback: {
     id: string;

@@ -14,6 +14,8 @@ import type { ProviderKeys } from '../providerKeys/service.ts';
 import { providerTokenKind } from '../secrets/service.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { Settings } from '../settings/service.ts';
+import type { StartingPatch } from '../workspaces/prepare/applyPatch.ts';
+import { findPatch } from '../workspaces/prepare/store.ts';
 
 export interface RunInputs {
   /** With the model and the base URL of this conversation. */
@@ -33,6 +35,8 @@ export interface RunInputs {
   readAgent(): Promise<string | null>;
   /** Reads the current model of the conversation. */
   loadModel(): Promise<RunModel>;
+  /** Reads the changes that the workspace starts with; undefined if there are none. */
+  loadPatch(): Promise<StartingPatch | undefined>;
   /** Values that must not appear in the log: those that enter the sandbox, and API keys that belong to them. */
   readonly hidden: readonly string[];
 }
@@ -78,6 +82,12 @@ export function createInputs(options: InputsOptions) {
     return choice === undefined ? known : choice.llm_model;
   }
 
+  async function patchOf({ key }: ClaimedConversation, { workspace_patch: sent }: NormalRequest) {
+    if (sent === undefined) return undefined;
+    const patch = Buffer.from((await database.run(findPatch, key)) ?? '', 'base64');
+    return { baseCommit: sent.base_commit ?? null, patch };
+  }
+
   return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
     const { user_id: userId, git_provider: named } = conversation;
     const request = JSON.parse(conversation.request) as NormalRequest;
@@ -104,6 +114,7 @@ export function createInputs(options: InputsOptions) {
         return choice?.agent ?? conversation.agent ?? full.agent;
       },
       loadModel: async () => providerKeys.modelOf(userId, await readOwnModel(conversation)),
+      loadPatch: () => patchOf(conversation, request),
       hidden: [
         ...Object.values(customSecrets),
         ...mcpValues(mcp),

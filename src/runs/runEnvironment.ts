@@ -5,12 +5,13 @@ import { type Choice as AgentChoice, chooseAgent } from '../agents/choose.ts';
 import type { Profile } from '../agents/profileSchema.ts';
 import { bridgeEnvironment } from '../bridge/environment.ts';
 import type { GitHandler } from '../bridge/git.ts';
-import { errorEvent } from '../events/shapes.ts';
+import { errorEvent, notice } from '../events/shapes.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
 import { findRemote, type GitRemote } from '../git/remote.ts';
 import type { Chosen } from '../sandbox/choose.ts';
 import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
+import { appliedText } from '../workspaces/prepare/applyPatch.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
 import { prepareWorkspace } from '../workspaces/prepare/prepare.ts';
@@ -124,6 +125,7 @@ async function prepare(
   const prepared = await prepareWorkspace({
     ...rest,
     branch: conversation.branch,
+    loadPatch: inputs.loadPatch,
     identity: identityOf(name, email),
     ...(git === undefined ? {} : { hostFault: git.fault }),
     hide: masking.text,
@@ -132,6 +134,7 @@ async function prepare(
     signal,
   });
   if (prepared.outcome === 'failed') throw new RunEnd('workspace_error', prepared.sentence);
+  if (prepared.applied !== undefined) await recorder.add([notice(appliedText(prepared.applied))]);
   if (prepared.setupFailure !== undefined) {
     const { sentence, output } = prepared.setupFailure;
     await recorder.add([errorEvent('SETUP_SCRIPT', `${sentence}\n${output}`)]);

@@ -75,7 +75,7 @@ const cases: readonly [typed: readonly string[], expected: readonly string[]][] 
     ['settings', ''],
     ['export', 'get', 'import', 'set'],
   ],
-  [['new', '--fo'], ['--follow']],
+  [['new', '--foll'], ['--follow']],
   [
     ['new', 'x', '--i'],
     ['--id', '--image', '--instructions'],

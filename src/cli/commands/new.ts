@@ -1,10 +1,12 @@
 // `parley new` and `parley run`: start a conversation.
 import type { CreateConversation, ParleyError } from '../../client/parley.ts';
+import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import type { newCommand, runCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
+import { prepareFolder } from '../folders/prepareFolder.ts';
 import { followConversation } from '../follow.ts';
 import { readImage, readMcpFile, readMessage } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
@@ -13,10 +15,26 @@ import { plainLine, shellWord } from '../terminal/plainText.ts';
 
 type ParsedNew = Parsed<typeof newCommand>;
 
-async function toRequest({ options, args }: ParsedNew): Promise<CreateConversation> {
+/** The fields that a local folder determines. */
+async function carryFolder({ options }: ParsedNew, { note }: Output): Promise<Partial<CreateConversation>> {
+  const { folder, repo, branch, provider } = options;
+  if (folder === undefined) return {};
+  if (repo !== undefined || branch !== undefined || provider !== undefined)
+    throw new RefusalError(
+      '--folder determines the repository and the branch; leave out --repo, --branch and --provider.',
+    );
+  const { creation, notes } = await prepareFolder(folder);
+  for (const sentence of notes) note(`${sentence}\n`);
+  return creation;
+}
+
+async function toRequest(parsed: ParsedNew, output: Output): Promise<CreateConversation> {
+  const { options, args } = parsed;
   const { repo, branch, provider, image, instructions, mcp, id, agent, model } = options;
+  const initial_user_msg = await readMessage(args.message);
   return {
-    initial_user_msg: await readMessage(args.message),
+    ...(await carryFolder(parsed, output)),
+    initial_user_msg,
     ...(repo === undefined ? {} : { repository: repo }),
     ...(branch === undefined ? {} : { selected_branch: branch }),
     ...(provider === undefined ? {} : { git_provider: provider }),
@@ -40,7 +58,7 @@ function noteFirstRetry({ note }: Output): (error: ParleyError) => void {
 export const newConversation: Handler<typeof newCommand> = async (parsed) => {
   const { follow, full, partials } = parsed.options;
   const output = createOutput(parsed.options);
-  const request = await toRequest(parsed);
+  const request = await toRequest(parsed, output);
   const parley = connect();
   const created = await parley.conversations.create(request, { onRetry: noteFirstRetry(output) });
   const id = created.conversation_id;

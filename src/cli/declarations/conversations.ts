@@ -13,6 +13,12 @@ import {
 const topics = ['connection', 'output', 'exit-codes'] as const;
 
 const newOptions = {
+  folder: {
+    type: 'string',
+    value: 'FOLDER',
+    help: 'Start with this folder of your machine: its repository, its branch, and changes that are not pushed.',
+    completes: 'files',
+  },
   repo: { type: 'string', value: 'OWNER/NAME', help: 'The repository to work on.' },
   branch: { type: 'string', value: 'NAME', help: 'The branch to start from.' },
   provider: {
@@ -57,7 +63,10 @@ export const newCommand = declare({
   arguments: [messageArgument],
   options: { ...newOptions, ...followOptions },
   takesMessage: true,
-  examples: ['new --repo acme/shop --follow "Fix the failing test"', 'new --image screenshot.png < task.md'],
+  examples: [
+    'new --repo acme/shop --follow "Fix the failing test"',
+    'new --folder . "Finish what I have begun"',
+  ],
   topics,
 });
 

@@ -6,7 +6,7 @@ import { type McpConfig, normaliseMcp } from '../../mcp/schema.ts';
 import { unsentImages } from './images.ts';
 import { microagentPrompt, taskPrompt } from './prompts.ts';
 import { isEmptyReplay, readReplay } from './replay.ts';
-import type { CreateConversation, CreateMicroagent, SuggestedTask } from './schema.ts';
+import type { CreateConversation, CreateMicroagent, SuggestedTask, WorkspacePatch } from './schema.ts';
 
 const titleCharsMax = 30;
 const titleIdChars = 5;
@@ -28,9 +28,10 @@ export interface NormalRequest {
   readonly create_microagent?: CreateMicroagent;
   readonly conversation_instructions?: string;
   readonly mcp_config?: McpConfig;
-  /** The agent and the model come last, so that requests without them have the same fingerprint as before. */
+  /** Newer fields come last, so that requests without them have the same fingerprint as before. */
   readonly agent?: string;
   readonly llm_model?: string;
+  readonly workspace_patch?: WorkspacePatch;
 }
 
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
@@ -39,6 +40,10 @@ function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): C
 
 function normaliseTask({ git_provider, task_type, repo, issue_number, title }: SuggestedTask): SuggestedTask {
   return { git_provider, task_type, repo, issue_number, title };
+}
+
+function normalisePatch({ base_commit, patch }: WorkspacePatch): WorkspacePatch {
+  return { ...(base_commit != null && { base_commit }), patch };
 }
 
 /** Field by field, because this runs for every creation. */
@@ -56,6 +61,7 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   if (sent.mcp_config != null) request.mcp_config = normaliseMcp(sent.mcp_config);
   if (sent.agent) request.agent = sent.agent;
   if (sent.llm_model) request.llm_model = sent.llm_model;
+  if (sent.workspace_patch != null) request.workspace_patch = normalisePatch(sent.workspace_patch);
   return request;
 }
 

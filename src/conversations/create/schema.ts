@@ -23,6 +23,9 @@ const imageLinkBytesMax = 4 * kib;
 export const messageBytesMax = 256 * kib;
 export const replayBytesMax = 8 * mib;
 const shortBytesMax = kib;
+export const patchBytesMax = 8 * mib;
+/** The length of that many bytes as Base64. */
+const patchCharsMax = 4 * Math.ceil(patchBytesMax / 3);
 
 export const taskTypes = [
   'MERGE_CONFLICTS',
@@ -63,6 +66,28 @@ export const CreateMicroagent = Type.Object(
   { $id: 'CreateMicroagent', additionalProperties: false },
 );
 export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
+
+export const WorkspacePatch = Type.Object(
+  {
+    base_commit: Type.Optional(
+      nullableText({
+        bytesMax: 40,
+        pattern: '^[0-9a-f]{40}$',
+        patternText: 'be the full hash of a commit',
+        description:
+          'The commit that the patch is against. The repository must have it. Without it, the patch is applied to the selected branch, or to an empty workspace.',
+      }),
+    ),
+    patch: text({
+      bytesMax: patchCharsMax,
+      pattern: '^[A-Za-z0-9+/]*={0,2}$',
+      patternText: 'be Base64',
+      description: `A patch as \`git diff --binary\` writes it, in Base64; at most ${patchBytesMax / mib} MiB before encoding. It may be empty.`,
+    }),
+  },
+  { $id: 'WorkspacePatch', additionalProperties: false },
+);
+export type WorkspacePatch = Type.Static<typeof WorkspacePatch>;
 
 export const NullableImageUrls = orNull(
   Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
@@ -109,6 +134,12 @@ export const CreateConversation = Type.Object(
     mcp_config: Type.Optional(NullableMcpConfig),
     conversation_id: Type.Optional(ConversationId),
     ...choiceFields,
+    workspace_patch: Type.Optional(
+      orNull(WorkspacePatch, {
+        description:
+          'Changes that the workspace starts with, such as the uncommitted ones of a local folder. If they cannot be applied, the conversation stops before its agent starts.',
+      }),
+    ),
   },
   { $id: 'CreateConversation', additionalProperties: false },
 );

@@ -89,14 +89,16 @@ export function createConversations(options: ConversationsOptions) {
   const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    // The message and its images are in the log, agent and model in columns. Setting them to undefined is faster than
-    // leaving them out.
+    // The message and its images are in the log, agent and model in columns, the patch in a table. Setting them to
+    // undefined is faster than leaving them out.
     const stored = {
       ...request,
       initial_user_msg: undefined,
       image_urls: undefined,
       agent: undefined,
       llm_model: undefined,
+      // The run only has to know that there is one.
+      workspace_patch: request.workspace_patch && { ...request.workspace_patch, patch: '' },
     };
     const { mcp_config } = request;
     if (mcp_config === undefined) return { stored, sealed: null };
@@ -154,6 +156,7 @@ export function createConversations(options: ConversationsOptions) {
       gitProvider,
       agent: request.agent ?? null,
       llmModel: request.llm_model ?? null,
+      patch: request.workspace_patch?.patch ?? null,
       request: JSON.stringify(stored),
       sealed,
       events,

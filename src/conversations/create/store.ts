@@ -6,6 +6,7 @@ import {
   type Queries,
   read,
   repeatableWrite,
+  rows,
   type Steps,
   sqliteChanges,
 } from '../../db/transaction.ts';
@@ -28,6 +29,8 @@ export interface NewConversation {
   readonly gitProvider: string | null;
   readonly agent: string | null;
   readonly llmModel: string | null;
+  /** The patch that the workspace starts with, in Base64. */
+  readonly patch: string | null;
   readonly request: string;
   readonly sealed: string | null;
   readonly events: readonly EventText[];
@@ -126,6 +129,10 @@ function* findClaimed(
   return yield* findById(q, userId, claim.conversation_id, fingerprint);
 }
 
+function insertPatch(q: Queries, key: number, patch: string): Steps<unknown> {
+  return rows(q.build.insertInto('workspace_patches').values({ conversation_key: key, patch }));
+}
+
 function* recordCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
   const status = changeText({
     conversation_id: c.id,
@@ -167,6 +174,7 @@ export const createConversation = repeatableWrite(
       const key = yield* insertConversation(q, c);
       if (key !== undefined) {
         yield* insertEvents(q, key, 0, c.events);
+        if (c.patch !== null) yield* insertPatch(q, key, c.patch);
         yield* recordCreation(q, c, key);
         return { outcome: 'created', key };
       }

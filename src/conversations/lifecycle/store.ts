@@ -194,7 +194,7 @@ export const deleteConversation = write(
         .where('user_id', '=', locked.user_id)
         .where('conversation_id', '=', locked.id),
     );
-    for (const table of ['uploads', 'feedback'] as const)
+    for (const table of ['uploads', 'feedback', 'workspace_patches'] as const)
       yield* rows(q.build.deleteFrom(table).where('conversation_key', '=', locked.key));
     yield* forgetEventDeliveries(q, locked.key);
     const gone = changeOf(locked, null, null, input.at);

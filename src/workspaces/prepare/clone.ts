@@ -33,7 +33,7 @@ export interface WorkspaceState {
 }
 
 /** A sentence for the user. */
-interface CloneFault {
+export interface CloneFault {
   readonly fault: string;
 }
 
@@ -42,7 +42,7 @@ const outputBytesMax = mib;
 /** Git gives up if the transfer stays below this speed for this long. */
 const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
 
-const stateScript = `test ! -f ${setupScript} || echo setup`;
+export const stateScript = `test ! -f ${setupScript} || echo setup`;
 /** One script for all, because starting a sandbox takes longer than running a program in it. */
 const cloneScript = `git "$@" || exit\n${stateScript}`;
 
@@ -63,7 +63,7 @@ function run(
   return runToEnd(sandbox, program, bounds);
 }
 
-function parseState(stdout: Buffer): WorkspaceState {
+export function parseState(stdout: Buffer): WorkspaceState {
   return { hasSetupScript: /^setup$/m.test(stdout.toString()) };
 }
 

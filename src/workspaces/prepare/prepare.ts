@@ -2,7 +2,14 @@
 // script. A workspace that an earlier run has completed is kept.
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../../process/privateFiles.ts';
-import { fillWorkspace, type GitContext, readWorkspaceState, type WorkspaceState } from './clone.ts';
+import { type AppliedPatch, applyPatch, type StartingPatch } from './applyPatch.ts';
+import {
+  type CloneFault,
+  fillWorkspace,
+  type GitContext,
+  readWorkspaceState,
+  type WorkspaceState,
+} from './clone.ts';
 import { type ConversationFolders, emptyFolder } from './folders.ts';
 import { createProgress, type ReportProgress } from './progress.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
@@ -20,6 +27,8 @@ export interface PrepareOptions extends GitContext {
   readonly folders: ConversationFolders;
   /** Null for the default branch of the repository. */
   readonly branch: string | null;
+  /** Reads the changes that the workspace starts with. Only called for a new workspace. */
+  readonly loadPatch?: () => Promise<StartingPatch | undefined>;
   /** The environment of the setup script. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why the setup script must not run, to follow "because"; undefined if it may. */
@@ -37,15 +46,25 @@ type Prepared =
       readonly outcome: 'ready';
       /** Recorded in the log; the conversation continues. */
       readonly setupFailure: SetupFailure | undefined;
+      /** Absent unless changes were applied now. */
+      readonly applied?: AppliedPatch;
     }
   | { readonly outcome: 'failed'; readonly sentence: string };
 
+type NewWorkspace = WorkspaceState & { readonly applied?: AppliedPatch };
 type Report = ReturnType<typeof createProgress>['report'];
 
-async function make(options: PrepareOptions, timeoutMs: number, report: Report) {
+async function make(
+  options: PrepareOptions,
+  timeoutMs: number,
+  report: Report,
+): Promise<NewWorkspace | CloneFault> {
   const { workspace, readyMark } = options.folders;
   await emptyFolder(workspace);
-  const made = await fillWorkspace({ ...options, timeoutMs, report });
+  const patch = await options.loadPatch?.();
+  const filled = await fillWorkspace({ ...options, timeoutMs, report });
+  if (patch !== undefined && !('fault' in filled)) report('Applying the changes of the local folder');
+  const made = patch === undefined || 'fault' in filled ? filled : await applyPatch(options, patch);
   if (!('fault' in made)) replaceFile(readyMark, '');
   return made;
 }
@@ -79,7 +98,9 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
   const { cloneMs, setupMs } = { ...defaultTimes, ...options.times };
   const { report, end } = createProgress(options.onProgress);
   try {
-    const found = fresh ? await make(options, cloneMs, report) : await readWorkspaceState(options);
+    const found: NewWorkspace | CloneFault = fresh
+      ? await make(options, cloneMs, report)
+      : await readWorkspaceState(options);
     if ('fault' in found) return { outcome: 'failed', sentence: found.fault };
     const setupFailure = await setUp(options, found, setupMs, report);
     if (signal.aborted)
@@ -87,7 +108,8 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
         outcome: 'failed',
         sentence: 'The conversation was stopped while its workspace was prepared.',
       };
-    return { outcome: 'ready', setupFailure };
+    const { applied } = found;
+    return { outcome: 'ready', setupFailure, ...(applied && { applied }) };
   } finally {
     end();
   }

@@ -104,4 +104,12 @@ export const finishRemoval = write('workspace.finish', function* (q, finish: Fin
   return true;
 });
 
-export const workspaceTransactions = [findRemovable, holdForRemoval, finishRemoval];
+/** The patch that the workspace of a conversation starts with, in Base64. */
+export const findPatch = read('workspace.findPatch', function* (q, key: number): Steps<string | undefined> {
+  const found = yield* one(
+    q.build.selectFrom('workspace_patches').select('patch').where('conversation_key', '=', key),
+  );
+  return found?.patch;
+});
+
+export const workspaceTransactions = [findPatch, findRemovable, holdForRemoval, finishRemoval];
