@@ -1,6 +1,6 @@
 // Reads what the operating system knows about a process.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const usPerTick = 10_000;
 
@@ -22,6 +22,20 @@ export function cpuUs(pid: number): number {
   } catch {
     return Number.NaN;
   }
+}
+
+/** The processes that a process has started and that run now; empty if the system does not provide it. */
+export function childrenOf(pid: number): number[] {
+  if (!existsSync('/proc/self/stat')) return [];
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((child) => {
+    try {
+      // The parent is the second field after the name.
+      return Number(readFileSync(`/proc/${child}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]) === pid;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** A monotonic clock that all processes of the machine share. */

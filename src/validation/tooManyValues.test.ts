@@ -26,6 +26,18 @@ describe('findTooManyValues', () => {
     for (const text of ['"open', '"\\', '}}}}', '"a\\\\\\"']) assert.equal(faultOf(text), undefined);
   });
 
+  it('counts exactly, wherever quotes and backslashes are in long strings', () => {
+    const odd = fc.string({ unit: fc.constantFrom('"', '\\', ',', '[', 'a', 'é'), maxLength: 200 });
+    const plain = fc.integer({ min: 0, max: 100 }).map((length) => 'x'.repeat(length));
+    const text = fc.tuple(plain, odd, plain).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 2, maxLength: 20 }), (strings) => {
+        assert.equal(faultOf(JSON.stringify(strings), strings.length), undefined);
+        assert.notEqual(faultOf(JSON.stringify(strings), strings.length - 1), undefined);
+      }),
+    );
+  });
+
   it('accepts any JSON of few values, whatever its strings contain', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 50 }), (strings) => {

@@ -48,13 +48,16 @@ function isForeign(part: Part, { reasoningKey }: Model): boolean {
     : providerOptions?.[reasoningKey] === undefined;
 }
 
+/** Returns undefined if nothing of the message is left. */
+function fit(message: ModelMessage, model: Model): ModelMessage | undefined {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return message;
+  if (!message.content.some((part) => isForeign(part, model))) return message;
+  const content = message.content.filter((part) => !isForeign(part, model));
+  return content.length === 0 ? undefined : { ...message, content };
+}
+
 export function fitFor(messages: readonly ModelMessage[], model: Model): ModelMessage[] {
-  return messages.flatMap((message) => {
-    if (message.role !== 'assistant' || typeof message.content === 'string') return [message];
-    if (!message.content.some((part) => isForeign(part, model))) return [message];
-    const content = message.content.filter((part) => !isForeign(part, model));
-    return content.length === 0 ? [] : [{ ...message, content }];
-  });
+  return messages.map((message) => fit(message, model)).filter((message) => message !== undefined);
 }
 
 const notShown = { type: 'text', text: '[An image was here, which could not be shown.]' } as const;

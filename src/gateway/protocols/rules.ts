@@ -33,6 +33,12 @@ export function keepTypes(types: RegExp): RequestRules['keepTool'] {
 
 const isPresent = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
 
+/** A loop without a callback, because it sees every message of every request. */
+function presentField(part: JsonObject, names: readonly string[]): string | undefined {
+  for (const name of names) if (isPresent(part[name])) return name;
+  return undefined;
+}
+
 /** Throws Refusal. It is not recursive, because an agent may nest as deep as it likes. */
 function check(body: JsonObject, { refused, within }: RequestRules): void {
   const unseen: unknown[] = [body];
@@ -40,7 +46,7 @@ function check(body: JsonObject, { refused, within }: RequestRules): void {
     const part = unseen.pop();
     if (Array.isArray(part)) for (const one of part) if (typeof one === 'object') unseen.push(one);
     if (!isObject(part)) continue;
-    const field = refused.find((name) => isPresent(part[name]));
+    const field = presentField(part, refused);
     if (field !== undefined)
       throw new Refusal(
         `The gateway does not pass ${field} on: of its provider, a run reaches nothing but the model.`,
