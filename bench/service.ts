@@ -19,7 +19,7 @@ export async function startService(
   more: NodeJS.ProcessEnv = {},
 ): Promise<Service> {
   const { PATH, TMPDIR } = process.env;
-  const program = await startProgram(lifetime, ['--min-semi-space-size=16', main, 'serve'], {
+  const program = await startProgram(lifetime, [main, 'serve'], {
     PATH,
     TMPDIR,
     // ./parley uses the same flags and variables.

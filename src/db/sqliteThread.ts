@@ -2,7 +2,6 @@
 // answers then, so that one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { settleMemorySoon } from '../process/memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createCheckpoints, forcedFrames } from './sqliteCheckpoints.ts';
@@ -191,4 +190,3 @@ send({
     journalMode: pragma('journal_mode'),
   },
 });
-settleMemorySoon();

@@ -11,7 +11,6 @@ import {
 } from '../../config.ts';
 import { closeInherited } from '../../process/inheritedFiles.ts';
 import { createLogger } from '../../process/log.ts';
-import { settleMemorySoon } from '../../process/memory.ts';
 import { commandName } from '../../process/program.ts';
 import { version } from '../../process/version.ts';
 import type { Handler } from '../command.ts';
@@ -181,7 +180,6 @@ export const serve: Handler<typeof serveCommand> = async ({ options }) => {
   const withdraw = announce(app, config, logger);
   process.stdout.write(banner(app, config, process.stdout.isTTY === true));
   for (const warning of unknownVariableWarnings(process.env)) logger.warn(warning);
-  settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
   // A second signal has no effect.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));
