@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { acpPath, acpRoutes } from './acp/routes.ts';
 import { agentRoutes } from './agents/routes.ts';
 import type { Config } from './config.ts';
+import { cancellationRoutes } from './conversations/cancel/routes.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
 import { conversationRoutes } from './conversations/create/routes.ts';
 import { feedbackRoutes } from './conversations/feedback/routes.ts';
@@ -54,6 +55,7 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   agentRoutes(app, services.agents);
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
+  cancellationRoutes(app, services.cancellations);
   lifecycleRoutes(app, services.lifecycle);
   listingRoutes(app, services.listing, config.publicUrl);
   eventRoutes(app, services.events);

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { agentNamesOf, findProfile, loadProfiles } from './agents/profiles.ts';
 import { createAgents } from './agents/service.ts';
 import type { Config } from './config.ts';
+import { createCancellations } from './conversations/cancel/service.ts';
 import { createChoices } from './conversations/choice/service.ts';
 import { createCommands } from './conversations/commands/service.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
@@ -294,6 +295,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     findPrivateAddressNote: () => findPrivateAddressNote(privateAddresses),
     conversations,
     confirmations,
+    cancellations: createCancellations({ database }),
     lifecycle: createLifecycle({
       database,
       confirmations,

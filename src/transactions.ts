@@ -1,5 +1,6 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
 import { auditTransactions } from './audit/store.ts';
+import { cancelTransactions } from './conversations/cancel/store.ts';
 import { choiceTransactions } from './conversations/choice/store.ts';
 import { commandTransactions } from './conversations/commands/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
@@ -41,6 +42,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...idempotencyTransactions,
   ...waitingTransactions,
   ...lifecycleTransactions,
+  ...cancelTransactions,
   ...choiceTransactions,
   ...importTransactions,
   ...confirmationTransactions,

@@ -23,6 +23,7 @@ export const sections: readonly Section[] = [
       conversations.logsCommand,
       conversations.sendCommand,
       conversations.confirmCommand,
+      conversations.cancelCommand,
       conversations.stopCommand,
       conversations.startCommand,
       conversations.removeCommand,

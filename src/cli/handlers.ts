@@ -13,6 +13,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   logs: async () => (await import('./commands/follow.ts')).logs,
   send: async () => (await import('./commands/send.ts')).send,
   confirm: async () => (await import('./commands/send.ts')).confirm,
+  cancel: async () => (await import('./commands/manage.ts')).cancel,
   stop: async () => (await import('./commands/manage.ts')).stop,
   start: async () => (await import('./commands/manage.ts')).start,
   rm: async () => (await import('./commands/manage.ts')).remove,

@@ -4,7 +4,7 @@ import type { ParleyEvent } from './types.ts';
 export interface AgentState {
   /**
    * The state in the log, such as `awaiting_user_input`, `awaiting_user_confirmation` or `stopped`; `working` if the
-   * user has just answered.
+   * user has just answered or cancelled.
    */
   readonly name: string;
   /** Whether the user has sent a message that the agent has not received yet. */
@@ -27,8 +27,10 @@ function isApprovalRequest({ type, ...event }: ParleyEvent): boolean {
 /** Returns the state after one more event. The action that needs approval may come before or after the state event. */
 export function nextState(state: AgentState, event: ParleyEvent): AgentState {
   if (event.source === 'user' && event.type === 'action.message') return { ...state, unheard: true };
-  if (event.source === 'user' && event.type === 'action.change_agent_state')
-    return { ...state, name: 'working', question: undefined };
+  if (event.source === 'user' && event.type === 'action.change_agent_state') {
+    const isCancelled = event.args.agent_state === 'awaiting_user_input';
+    return { name: 'working', unheard: state.unheard && !isCancelled, question: undefined };
+  }
   if (isApprovalRequest(event)) return { ...state, question: event };
   if (event.type !== 'observation.agent_state_changed') return state;
   const { agent_state: name } = event.extras;

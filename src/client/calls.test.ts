@@ -75,6 +75,7 @@ describe('a call of the client', () => {
     assert.equal((await parley.conversations.stop(id)).conversation_status, 'STOPPED');
     assert.equal((await parley.conversations.start(id)).conversation_status, 'STARTING');
     await parley.conversations.message(id, 'Again');
+    assert.equal((await parley.conversations.cancel(id)).conversation_status, 'STARTING');
     await parley.conversations.message(id, { message: 'With it', image_urls: ['https://a.test/b.png'] });
     const info = await parley.conversations.get(id);
     assert.deepEqual([info.title, info.status], ['Greeting', 'STARTING']);

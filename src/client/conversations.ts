@@ -167,6 +167,13 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
     stop: (id: string, { signal }: CallOptions = {}): Promise<ConversationResponse> =>
       send<ConversationResponse>(pathOf(id, '/stop'), { method: 'POST', signal }),
 
+    /**
+     * Ends the current turn of the agent, and drops messages that it was not given yet. The conversation keeps running.
+     * Does nothing if there is nothing to cancel.
+     */
+    cancel: (id: string, { signal }: CallOptions = {}): Promise<ConversationResponse> =>
+      send<ConversationResponse>(pathOf(id, '/cancel'), { method: 'POST', signal }),
+
     /** Deletes the conversation with all its events. Returns false if there was none. */
     delete: (id: string, { signal }: CallOptions = {}): Promise<boolean> =>
       send<boolean>(pathOf(id), { method: 'DELETE', signal }),

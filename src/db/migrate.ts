@@ -24,6 +24,7 @@ import { conversationModel } from './migrations/0021-conversation-model.ts';
 import { webhookFormats } from './migrations/0022-webhook-formats.ts';
 import { messageKeys } from './migrations/0023-message-keys.ts';
 import { workspacePatches } from './migrations/0024-workspace-patches.ts';
+import { cancelled } from './migrations/0025-cancelled.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   webhookFormats,
   messageKeys,
   workspacePatches,
+  cancelled,
 ];
 
 const advisoryLock = 7_265_108;

@@ -78,6 +78,8 @@ export interface Tables {
     heard: Generated<number>;
     /** The event id after the newest user message. If it is above `heard`, that message is unanswered. */
     said: Generated<number>;
+    /** The user has cancelled the turn or the messages before this event id. */
+    cancelled: Generated<number>;
     /** 1 while the agent works on a turn. */
     turn_open: Generated<number>;
     /** The first event of the unfinished turn; the turn's messages are between it and `heard`. */

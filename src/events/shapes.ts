@@ -76,6 +76,26 @@ export const interrupted = notice(
   interruptedId,
 );
 
+/** The user cancels the turn, and messages that the agent was not given yet. */
+export const userCancels: NewAction = {
+  source: 'user',
+  message: 'Cancelled.',
+  action: 'change_agent_state',
+  args: { agent_state: 'awaiting_user_input' },
+};
+
+const turnCancelledSentence = 'The turn was cancelled.';
+const messagesCancelledSentence = 'Messages that the agent had not received yet were cancelled.';
+
+/** Recorded when this has happened; `cause` is the event of the user. */
+export function cancelled(
+  cause: number,
+  { turn, messages }: { readonly turn: boolean; readonly messages: boolean },
+): NewObservation {
+  const sentences = [turn && turnCancelledSentence, messages && messagesCancelledSentence];
+  return { ...notice(sentences.filter(Boolean).join(' '), 'CANCELLED'), cause } as NewObservation;
+}
+
 export const approvalRequestExpired = notice('The approval request has expired; the agent may ask again.');
 
 export function agentChanged(agent: string): NewObservation {

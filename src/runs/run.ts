@@ -10,7 +10,7 @@ import type { SessionUpdate } from '../agents/acp/update.ts';
 import { findProfile } from '../agents/profiles.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, approvalRequestExpired, notice } from '../events/shapes.ts';
+import { agentStateChanged, approvalRequestExpired, cancelled, notice } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
@@ -20,12 +20,13 @@ import { createAttachments } from './attachments.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
 import { createMasking, type Masking } from './masking.ts';
+import { isCancellation } from './prompts/inbox.ts';
 import { instructionsOf } from './prompts/instructions.ts';
-import { createMessages } from './prompts/messages.ts';
+import { type Cancellation, createMessages } from './prompts/messages.ts';
 import { createPrompts, type FetchImage } from './prompts/prompts.ts';
 import { createRecorder } from './recorder.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
-import { endEvents, RunEnd } from './runEnd.ts';
+import { endEvents, NextRun, RunEnd } from './runEnd.ts';
 import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
@@ -45,6 +46,8 @@ export interface AgentDependencies extends RunDependencies {
   readonly fetchImage: FetchImage;
   /** The timeout of each answer of an agent until its session is open. */
   readonly initializeMs: number;
+  /** How long an agent may take to end a turn that its user cancelled. Then it is started again. */
+  readonly cancelMs: number;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -80,6 +83,12 @@ function eventsFromPreviousRun(
   ];
 }
 
+/** Records a turn and messages that the user cancelled before this run listened. */
+function cancelledBeforeRun(cancellation: Cancellation | undefined, turn: boolean): NewEvent[] {
+  if (cancellation === undefined || !(turn || cancellation.dropped)) return [];
+  return [cancelled(cancellation.id, { turn, messages: cancellation.dropped })];
+}
+
 /** What the user has always allowed one agent does not hold for another. */
 function alwaysAllowedOf(conversation: ClaimedConversation, environment: RunEnvironment): string[] {
   const { always_allowed: stored } = conversation;
@@ -100,10 +109,7 @@ function hasTurn(noted: RecordedTurn, { heard }: ClaimedConversation): boolean |
   return noted === undefined ? undefined : noted === heard;
 }
 
-/** The user has chosen another agent. This run ends, and the next one starts that agent with the same messages. */
-class AgentChanged extends Error {}
-
-/** Throws AgentChanged before a turn that another agent should take. */
+/** Before a turn that another agent should take, ends this run: the next one starts that agent with the same messages. */
 async function refuseOtherAgent(
   { profiles, onBackgroundError }: AgentDependencies,
   { inputs }: RunContext,
@@ -114,7 +120,7 @@ async function refuseOtherAgent(
     onBackgroundError(error);
     return agent.profile.id;
   });
-  if (findProfile(profiles, wanted)?.id !== agent.profile.id) throw new AgentChanged();
+  if (findProfile(profiles, wanted)?.id !== agent.profile.id) throw new NextRun();
 }
 
 async function converse(
@@ -196,17 +202,23 @@ async function converse(
   });
   await listen((event) => {
     if (event.type === 'action.run') return commands.add(event);
-    if (event.type !== 'action.message') return confirming.answer(event);
-    titles.addMessage(event);
-    messages.add(event);
+    if (event.type === 'action.message') {
+      titles.addMessage(event);
+      return messages.add(event);
+    }
+    confirming.answer(event);
+    if (isCancellation(event)) messages.cancel(event.id);
   });
   // A turn counts as ended even if only the first part of its end was recorded.
-  const isOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
+  const wasOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
+  const cancellation = messages.takeCancellation();
+  const isOpen = wasOpen && cancellation === undefined;
   const idle = !isOpen && messages.isEmpty();
   await recorder.step({
     to: 'RUNNING',
     events: [
       ...session.notices.map((sentence) => notice(sentence)),
+      ...cancelledBeforeRun(cancellation, wasOpen),
       ...(idle ? [agentStateChanged('awaiting_user_input')] : []),
     ],
     progress: {
@@ -216,6 +228,7 @@ async function converse(
       ...(session.how === 'new' ? { session_from: conversation.next_event } : {}),
       ...(conversation.always_allowed === null ? {} : { always_allowed: JSON.stringify(always) }),
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
+      ...(cancellation?.dropped ? { heard: cancellation.id + 1 } : {}),
     },
   });
   const { key, user_id: userId, id } = conversation;
@@ -228,9 +241,10 @@ async function converse(
   });
   await attachments.deliver();
   const hasLast = hasTurn(session.recordedTurn, conversation);
-  const { toBlocks, continueTurn } = createPrompts({
+  const { toBlocks, continueTurn, onPrompt } = createPrompts({
     database,
-    conversation,
+    conversation: { ...conversation, turn_open: isOpen ? 1 : 0 },
+    cancelledBelow: cancellation === undefined ? 0 : cancellation.id + 1,
     preamble: environment.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
     session: { isNew: session.how === 'new', hasTurn: hasLast },
     capabilities: agent.capabilities.promptCapabilities,
@@ -247,6 +261,8 @@ async function converse(
     recorder,
     mapper,
     signal,
+    clock: dependencies.clock,
+    cancelMs: dependencies.cancelMs,
     watch,
     continuation: first,
     heard: conversation.heard,
@@ -255,6 +271,7 @@ async function converse(
       await attachments.deliver();
       return toBlocks(given);
     },
+    onPrompt,
     beginTurn: async () => {
       await refuseOtherAgent(dependencies, context, environment);
       await beginTurn();
@@ -344,7 +361,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       // If the run was stopped, lost or handed over, the end of its agent is not an error.
       if (signal.aborted) return;
       // Records what is queued. The conversation stays RUNNING and is claimed again at once.
-      if (error instanceof AgentChanged) await recorder.step({});
+      if (error instanceof NextRun) await recorder.step({});
       else await recordEnd(recorder, error);
     } finally {
       await environment?.close();

@@ -17,6 +17,9 @@ export class RunEnd extends Error {
   }
 }
 
+/** Thrown if this run must end and the next one goes on: the conversation stays RUNNING and is claimed again at once. */
+export class NextRun extends Error {}
+
 /** The events that record the end of a run. */
 export function endEvents(reason: StopReason, details = ''): NewEvent[] {
   const words = details === '' ? '' : `\nIts last output:\n${details}`;

@@ -43,11 +43,13 @@ const imageTimeoutMs = 20_000;
 export interface RuntimeTimes extends WorkerTimes {
   /** The timeout of each answer of an agent until its session is open. */
   readonly initializeMs: number;
+  /** How long an agent may take to end a turn that its user cancelled. */
+  readonly cancelMs: number;
   /** How often unused folders are removed. */
   readonly retentionMs: number;
 }
 
-const defaultTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
+const defaultTimes = { initializeMs: 60_000, cancelMs: 10_000, retentionMs: 10 * 60_000 };
 
 interface RuntimeOptions {
   readonly config: Config;
@@ -79,7 +81,7 @@ export function createRuntime(options: RuntimeOptions) {
   const { profiles, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
-  const { initializeMs, retentionMs, ...workerTimes } = { ...defaultTimes, ...options.times };
+  const { initializeMs, cancelMs, retentionMs, ...workerTimes } = { ...defaultTimes, ...options.times };
   const { clock = systemClock } = options;
   const owner = `${hostname()}:${process.pid}`;
   const folders = createFolders(dataDir);
@@ -158,6 +160,7 @@ export function createRuntime(options: RuntimeOptions) {
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
       ),
       initializeMs,
+      cancelMs,
       onBackgroundError,
     });
     return createWorker({

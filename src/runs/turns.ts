@@ -5,12 +5,13 @@ import type { Agent, TurnEnd } from '../agents/acp/agent.ts';
 import { AgentError } from '../agents/acp/errors.ts';
 import type { EventMapper } from '../agents/acp/events.ts';
 import type { RunProgress } from '../conversations/run/store.ts';
-import { agentStateChanged, errorEvent } from '../events/shapes.ts';
+import { agentStateChanged, cancelled, errorEvent } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
+import type { Clock, Timer } from '../process/clock.ts';
 import type { UserMessage } from './prompts/inbox.ts';
-import type { Messages } from './prompts/messages.ts';
+import type { Cancellation, Messages } from './prompts/messages.ts';
 import type { Recorder } from './recorder.ts';
-import { RunEnd } from './runEnd.ts';
+import { NextRun, RunEnd } from './runEnd.ts';
 import type { RunFaults } from './runFaults.ts';
 
 /** Unfinished text of an agent is shown after this time. */
@@ -31,6 +32,9 @@ interface TurnsOptions {
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** How long the agent may take to end a turn that its user cancelled. */
+  readonly cancelMs: number;
   /** Handles errors of work that nobody awaits. */
   readonly watch: RunFaults['watch'];
   /** The prompt that continues a turn which an earlier run left unfinished. */
@@ -40,6 +44,8 @@ interface TurnsOptions {
   /** The first event that the agent may lack; it is before `heard` if the last turn did not end. */
   readonly turnFrom: number;
   toBlocks(messages: readonly UserMessage[]): Promise<ContentBlock[]>;
+  /** Called right before the agent is given a prompt. */
+  onPrompt(): void;
   beginTurn(): Promise<void>;
   /** Throws if the conversation must stop. */
   endTurn(): void;
@@ -47,6 +53,13 @@ interface TurnsOptions {
 
 /** After its answer, the agent certainly has the messages of the turn and the start of its session. */
 const turnEnded = { turn_from: null, session_from: null } as const;
+
+interface EndedTurn {
+  readonly events: readonly NewEvent[];
+  readonly progress: RunProgress;
+  /** The agent did not end a turn that was cancelled, so the next run must start it again. */
+  readonly isAgentLost: boolean;
+}
 
 /** Why a dead agent stops its conversation. */
 export function agentEnd(error: AgentError): RunEnd {
@@ -56,7 +69,7 @@ export function agentEnd(error: AgentError): RunEnd {
     : new RunEnd('agent_error', error.message, error.details);
 }
 
-/** Returns when the signal is aborted. Throws RunEnd if the agent has ended. */
+/** Returns when the signal is aborted. Throws RunEnd if the agent has ended, and NextRun if it must be started again. */
 export async function runTurns(options: TurnsOptions): Promise<void> {
   const { agent, messages, recorder, mapper, signal, watch, toBlocks } = options;
   const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
@@ -67,24 +80,71 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
 
-  /** The events that end a turn, with or without an answer. */
-  async function finish(turn: Promise<TurnEnd>): Promise<NewEvent[]> {
+  /** The end of a turn with or without an answer. If the user has cancelled it, that is why it ended. */
+  function endedTurn(event?: NewEvent, isAgentLost = false): EndedTurn {
+    const cancellation = messages.takeCancellation();
+    // An agent that is lost may lack the messages of this turn, so they stay recorded. The turn is not continued.
+    const progress = isAgentLost ? ({ turn_open: 0 } as const) : turnEnded;
+    if (cancellation === undefined)
+      return { events: [...mapper.end(), ...(event === undefined ? [] : [event])], progress, isAgentLost };
+    const { id, dropped } = cancellation;
+    return {
+      events: [...mapper.end(), cancelled(id, { turn: true, messages: dropped })],
+      // The next run must not find the dropped messages.
+      progress: { ...progress, ...(dropped ? { heard: id + 1 } : {}) },
+      isAgentLost,
+    };
+  }
+
+  /** An agent that is cancelled may also answer with an error, or die. */
+  async function finish(turn: Promise<TurnEnd | undefined>): Promise<EndedTurn> {
     try {
-      const { stopReason } = await turn;
-      const odd = oddEnds[stopReason];
-      return [...mapper.end(), ...(odd === undefined ? [] : [odd])];
+      const end = await turn;
+      return end === undefined ? endedTurn(undefined, true) : endedTurn(oddEnds[end.stopReason]);
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
       if (error.code === 'refused' || error.code === 'auth_needed')
-        return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+        return endedTurn(errorEvent('AGENT_ERROR', error.message));
+      if (messages.isCancelled() && !(error.cause instanceof RunEnd)) return endedTurn(undefined, true);
       await recorder.add(mapper.end());
       throw agentEnd(error);
     }
   }
 
+  /** Gives the prompt to the agent. Settles when the turn is over; with undefined if it was cancelled and goes on. */
+  async function prompt(blocks: readonly ContentBlock[], heard: number): Promise<TurnEnd | undefined> {
+    const overdue = Promise.withResolvers<undefined>();
+    let timer: Timer | undefined;
+    messages.onCancel(() => {
+      watch(agent.cancel);
+      timer ??= options.clock.after(options.cancelMs, () => overdue.resolve(undefined));
+    });
+    const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
+    options.onPrompt();
+    const turn = agent.prompt(blocks, heard);
+    turn.catch(() => {
+      // The agent is ended if it is overdue.
+    });
+    return Promise.race([turn, overdue.promise]).finally(() => {
+      clearInterval(flushes);
+      timer?.stop();
+      messages.onCancel(undefined);
+    });
+  }
+
   let { turnFrom } = options;
   /** The progress of a turn that ended after the run was stopped, when it could not be recorded. */
   let unrecorded: RunProgress = {};
+
+  const idleEvents = () => (messages.isEmpty() ? [agentStateChanged('awaiting_user_input')] : []);
+
+  /** Records that the agent does not get what the user has cancelled before it got it. */
+  async function recordDropped({ id, dropped }: Cancellation, turn: boolean): Promise<void> {
+    await recorder.step({
+      events: [cancelled(id, { turn, messages: dropped }), ...idleEvents()],
+      progress: { turn_open: 0, heard: id + 1 },
+    });
+  }
 
   /**
    * Records the turn right before it gives the messages to the agent. If the run is lost before that, the agent does
@@ -97,25 +157,31 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
       progress: { turn_open: 1, turn_from: turnFrom, heard },
     });
     if (started === undefined) return;
-    const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
-    const events = await finish(agent.prompt(blocks, heard)).finally(() => clearInterval(flushes));
-    if ((await recorder.step({ events, progress: turnEnded })) === undefined) {
-      unrecorded = turnEnded;
+    const early = messages.takeCancellation();
+    if (early !== undefined) return recordDropped(early, true);
+    const { events, progress, isAgentLost } = await finish(prompt(blocks, heard));
+    if ((await recorder.step({ events, progress })) === undefined) {
+      unrecorded = progress;
       await recorder.add(events);
     }
-    turnFrom = heard;
+    turnFrom = progress.heard ?? heard;
     options.endTurn();
     await recorder.step({
-      events: messages.isEmpty() ? [agentStateChanged('awaiting_user_input')] : [],
+      events: idleEvents(),
       progress: { turn_open: 0, claims: 0, question: null },
     });
+    if (isAgentLost) throw new NextRun();
   }
 
   async function runAll(): Promise<void> {
     if (options.continuation !== undefined) await runTurn(options.continuation, options.heard);
     while (!signal.aborted) {
-      const said = await Promise.race([messages.take(), gone, aborted]);
-      if (said === undefined) return;
+      await Promise.race([messages.arrival(), gone, aborted]);
+      if (signal.aborted) return;
+      const cancellation = messages.takeCancellation();
+      if (cancellation?.dropped) await recordDropped(cancellation, false);
+      const said = messages.take();
+      if (said.length === 0) continue;
       const blocks = await Promise.race([toBlocks(said), gone, aborted]);
       if (blocks === undefined) return;
       await runTurn(blocks, (said.at(-1)?.id ?? 0) + 1);

@@ -22,7 +22,7 @@ export type Detail =
       /** The id of its event, which the answer has. */
       answered: number | null;
     }
-  | { readonly kind: 'stop' | 'delete'; readonly conversation: string }
+  | { readonly kind: 'stop' | 'cancel' | 'delete'; readonly conversation: string }
   | {
       readonly kind: 'write-setting';
       readonly field: string;

@@ -115,7 +115,15 @@ function stop({ user, operations }: Client, conversation: string) {
   );
 }
 
-/** Creates conversations, writes to them and stops most of them. */
+function cancel({ user, operations }: Client, conversation: string) {
+  return operations.perform(
+    user,
+    { kind: 'cancel', conversation },
+    { method: 'POST', path: `/api/conversations/${conversation}/cancel` },
+  );
+}
+
+/** Creates conversations, writes to them, cancels some turns, and stops most of them. */
 async function converse(client: Client): Promise<void> {
   const { random, isOver, pause } = client;
   // Messages that wait are given together: only the first turn may last longer than a lease.
@@ -128,6 +136,7 @@ async function converse(client: Client): Promise<void> {
     for (let count = random.between(0, 4); count > 0 && !isOver(); count--) {
       await pause(50, 2_500);
       await say(client, id, short());
+      if (random.chance(0.2)) await cancel(client, id);
     }
     await pause(500, 3_000);
     if (random.chance(0.8)) await stop(client, id);

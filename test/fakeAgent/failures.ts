@@ -11,6 +11,14 @@ export const failures = {
     if (!signal.aborted) await once(signal, 'abort');
   },
   'ignore-cancel': () => new Promise<void>(() => {}),
+  'crash-on-cancel': async ({ signal }) => {
+    if (!signal.aborted) await once(signal, 'abort');
+    process.exit(1);
+  },
+  'error-on-cancel': async ({ signal }) => {
+    if (!signal.aborted) await once(signal, 'abort');
+    throw new RequestError(internalError, 'aborted');
+  },
   crash: () => {
     process.stderr.write('fake agent: told to crash\n');
     process.exit(1);

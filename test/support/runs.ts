@@ -90,6 +90,7 @@ export interface Runs {
   create(message?: string, more?: Record<string, unknown>): Promise<string>;
   say(id: string, message: string): Promise<void>;
   stop(id: string): Promise<void>;
+  cancel(id: string): Promise<void>;
   start(id: string): Promise<void>;
   info(id: string): Promise<Info>;
   /** All events, which must be numbered without gaps. */
@@ -166,6 +167,7 @@ export function createRunsClient(ask: TestService['ask']): Omit<Runs, 'service'>
     info,
     events,
     stop: (id) => post(id, 'stop'),
+    cancel: (id) => post(id, 'cancel'),
     start: (id) => post(id, 'start'),
     create: async (message, more = {}) => {
       const json = { ...(message === undefined ? {} : { initial_user_msg: message }), ...more };

@@ -205,6 +205,31 @@ describe('a conversation', { skip: noBrowser }, () => {
     await runs.reaches(id, 'RUNNING');
   });
 
+  it('can be interrupted by a button and by Esc, and keeps running', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('run one\nhang');
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const interrupt = page.getByRole('button', { name: 'Interrupt', exact: true });
+    await interrupt.click();
+    const notices = page.getByRole('log').getByText('The turn was cancelled.');
+    await notices.waitFor();
+    await interrupt.waitFor({ state: 'detached' });
+    const box = page.getByLabel('Message', { exact: true });
+    await box.fill('run two\nhang');
+    await box.press('Control+Enter');
+    await interrupt.waitFor();
+    await box.fill('A draft');
+    // Escape closes a menu and does nothing else.
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.keyboard.press('Escape');
+    assert.equal(await notices.count(), 1);
+    await box.press('Escape');
+    await until('the second turn is cancelled', async () => (await notices.count()) === 2);
+    assert.equal(await box.inputValue(), 'A draft');
+    assert.equal((await runs.info(id)).status, 'RUNNING');
+  });
+
   it('shows why it failed', async (t) => {
     const runs = await startRuns({ settings: { agent: 'absent' } }, t);
     const id = await runs.create('say hello');

@@ -93,12 +93,16 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
     throw toRefusal(error, 'to start');
   });
 
+  const prompt = createPrompt(peer, session, recordsTurns(capabilities));
   return {
     capabilities,
     closed,
     end: peer.giveUp,
     openSession: (options) => open({ ...options, cwd, capabilities }, request, session),
-    prompt: createPrompt(peer, session, recordsTurns(capabilities)),
+    prompt: (blocks, turn) => {
+      approvalRequests.beginTurn();
+      return prompt(blocks, turn);
+    },
     cancel: async () => {
       if (session.id !== undefined) peer.notify('session/cancel', { sessionId: session.id });
       approvalRequests.cancelAll();

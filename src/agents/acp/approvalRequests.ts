@@ -42,10 +42,13 @@ function toRequest({ sessionId: _, toolCall, options, ...own }: Params): Permiss
 
 export function createApprovalRequests(answerPermission: AnswerPermission) {
   const open = new Set<AbortController>();
+  /** The turn was cancelled, and the agent has not ended it yet. */
+  let isCancelling = false;
 
   /** Returns the answer in the form of the protocol. */
   async function request(params: Params): Promise<object> {
     const request = toRequest(params);
+    if (isCancelling) return { outcome: { outcome: 'cancelled' } };
     const approvalRequest = new AbortController();
     const dropped = Promise.withResolvers<'cancelled'>();
     approvalRequest.signal.addEventListener('abort', () => dropped.resolve('cancelled'), { once: true });
@@ -60,8 +63,13 @@ export function createApprovalRequests(answerPermission: AnswerPermission) {
 
   return {
     request,
-    /** Answers every open request with `cancelled`. */
+    /** A new turn may ask again. */
+    beginTurn: () => {
+      isCancelling = false;
+    },
+    /** Answers every open request with `cancelled`, and further ones until the next turn. */
     cancelAll: () => {
+      isCancelling = true;
       for (const request of open) request.abort();
     },
   };

@@ -1,10 +1,11 @@
-// `parley stop`, `start`, `rm`, `rename` and `change`.
+// `parley cancel`, `stop`, `start`, `rm`, `rename` and `change`.
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type {
+  cancelCommand,
   changeCommand,
   removeCommand,
   renameCommand,
@@ -60,6 +61,13 @@ async function changeAll({ output, conversations, done, nothing = done, act }: C
   }
   return exits.done;
 }
+
+export const cancel: Handler<typeof cancelCommand> = async ({ args, options }) => {
+  const parley = connect();
+  const conversations = await getAll(parley, args.id);
+  const act = (id: string) => parley.conversations.cancel(id);
+  return changeAll({ parley, output: createOutput(options), conversations, done: 'Cancelled', act });
+};
 
 export const stop: Handler<typeof stopCommand> = async ({ args, options }) => {
   const parley = connect();

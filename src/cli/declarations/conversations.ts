@@ -208,6 +208,18 @@ export const stopCommand = declare({
   topics,
 });
 
+export const cancelCommand = declare({
+  name: 'cancel',
+  aliases: ['interrupt'],
+  summary: 'Cancel what agents are working on',
+  description:
+    'Ends the current turn of agents, and drops messages that they have not received yet. The conversations keep running and wait for a message.',
+  arguments: conversationArguments,
+  options: jsonOption,
+  examples: ['cancel 01a1dd04'],
+  topics,
+});
+
 export const startCommand = declare({
   name: 'start',
   aliases: ['resume'],

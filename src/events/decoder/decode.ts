@@ -4,12 +4,12 @@ import { anything, type Fields, fieldsOf, integer, oneOf, orNothing, type Read, 
 import { costOf, exitCodeOf, metricsOf, partialOf, tasksOf } from './structures.ts';
 import {
   agentStates,
-  answeredStates,
   confirmationStates,
   decisions,
   eventSources,
   operations,
   outcomes,
+  wantedStates,
 } from './words.ts';
 
 export interface Decoded extends Fields {
@@ -37,8 +37,11 @@ const tool = {
 };
 const outcome = { outcome: oneOf(outcomes, 'completed') };
 
+/** An answer has a decision, and a cancellation has none. */
 const decisionOf: Read = (value, { agent_state: state }) =>
-  oneOf(decisions, state === 'user_rejected' ? 'reject' : 'allow')(value, {});
+  state === 'awaiting_user_input'
+    ? undefined
+    : oneOf(decisions, state === 'user_rejected' ? 'reject' : 'allow')(value, {});
 
 export const actionFields: Table = {
   message: { content: text, image_urls: texts, file_urls: texts, wait_for_response: flag },
@@ -49,7 +52,7 @@ export const actionFields: Table = {
   browse: { url: text, ...call },
   call_tool_mcp: { ...tool, ...call },
   task_tracking: { command: () => 'plan', task_list: tasksOf },
-  change_agent_state: { agent_state: oneOf(answeredStates), decision: decisionOf },
+  change_agent_state: { agent_state: oneOf(wantedStates), decision: decisionOf },
 };
 
 export const observationFields: Table = {

@@ -24,7 +24,8 @@ export type AgentState = (typeof agentStates)[number];
 export const decisions = ['allow', 'allow_always', 'reject'] as const;
 export type Decision = (typeof decisions)[number];
 
-export const answeredStates = ['user_confirmed', 'user_rejected'] as const;
+/** What the user asks for: an answer to an approval request, or the end of the turn. */
+export const wantedStates = ['user_confirmed', 'user_rejected', 'awaiting_user_input'] as const;
 
 /** `unfinished`: the turn ended before the call did. */
 export const outcomes = ['completed', 'failed', 'unfinished'] as const;

@@ -1,11 +1,11 @@
 // Notices, errors, usage and other updates of the agent.
 import Type from 'typebox';
-import { observation, only } from './fields.ts';
+import { Cause, observation, only } from './fields.ts';
 
 export const NoticeObservation = observation(
   'notice',
   { notice_id: Type.Optional(Type.String({ description: 'For programs, such as `INTERRUPTED`.' })) },
-  {},
+  { cause: Cause },
   { $id: 'NoticeObservation', description: 'Information that is not an error.' },
 );
 

@@ -1,14 +1,23 @@
-// The states of the agent, and the answers of the user to approval requests.
+// The states of the agent, and how the user changes them.
 import Type from 'typebox';
 import { oneOf } from '../../validation/schema.ts';
-import { agentStates, answeredStates, decisions } from '../decoder/words.ts';
+import { agentStates, decisions, wantedStates } from '../decoder/words.ts';
 import { action, Cause, observation, ToolCallId } from './fields.ts';
 
 export const ChangeAgentStateAction = action(
   'change_agent_state',
-  { agent_state: oneOf(answeredStates), decision: oneOf(decisions) },
+  {
+    agent_state: oneOf(wantedStates),
+    decision: Type.Optional(
+      oneOf(decisions, { description: 'The answer to an approval request; absent if the user cancels.' }),
+    ),
+  },
   {},
-  { $id: 'ChangeAgentStateAction', description: 'The user answers an approval request.' },
+  {
+    $id: 'ChangeAgentStateAction',
+    description:
+      'The user answers an approval request, or cancels what is before this event (`awaiting_user_input`).',
+  },
 );
 
 export const AgentStateChangedObservation = observation(

@@ -25,8 +25,11 @@ import type { ActionGuard, ApprovalOutcome } from './actionGuard.ts';
 interface Pending {
   /** The id of the event that asks. */
   readonly id: number;
-  readonly resolve: (decision: Decision) => void;
+  readonly resolve: (answer: Answer) => void;
 }
+
+/** `cancelled`: the user has cancelled the turn. */
+type Answer = Decision | 'cancelled';
 
 interface ApprovalsOptions {
   /** Returns the current policy. */
@@ -40,7 +43,7 @@ interface ApprovalsOptions {
 
 export interface Approvals {
   readonly onPermission: AnswerPermission;
-  /** Handles an answer of the user and ignores it if the request is no longer open. */
+  /** Handles an answer or a cancellation of the user, and ignores it if the request is no longer open. */
   answer(event: UserAnswer): void;
 }
 
@@ -70,6 +73,11 @@ function outcomeOf(
   return decision === 'allow_always' && chosen?.kind === 'allow_always' ? 'allowed_always' : 'allowed';
 }
 
+function answerOf({ args }: UserAnswer): Answer {
+  if (args.agent_state === 'awaiting_user_input') return 'cancelled';
+  return args.agent_state === 'user_rejected' ? 'reject' : (args.decision ?? 'reject');
+}
+
 export function createApprovals({ policy, recorder, mapper, guard, onAsked }: ApprovalsOptions): Approvals {
   let pending: Pending | undefined;
   /** Kept because an answer may arrive before its request is known to be in the log. */
@@ -83,13 +91,12 @@ export function createApprovals({ policy, recorder, mapper, guard, onAsked }: Ap
     return highestRisk(kinds.filter((kind) => kind != null).map(riskOf));
   }
 
-  function resolvePending({ id, args }: UserAnswer): void {
-    if (pending === undefined || id <= pending.id) return;
-    pending.resolve(args.agent_state === 'user_rejected' ? 'reject' : args.decision);
+  function resolvePending(event: UserAnswer): void {
+    if (pending !== undefined && event.id > pending.id) pending.resolve(answerOf(event));
   }
 
-  function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
+  function waitForAnswer(id: number, signal: AbortSignal): Promise<Answer | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
     pending = { id, resolve };
     if (lastAnswer !== undefined) resolvePending(lastAnswer);
     if (signal.aborted) resolve(undefined);
@@ -149,6 +156,10 @@ export function createApprovals({ policy, recorder, mapper, guard, onAsked }: Ap
       const decision = await waitForAnswer(first + asks, signal);
       if (decision === undefined) {
         await recorder.step({ progress: { question: null } });
+        return 'cancelled';
+      }
+      if (decision === 'cancelled') {
+        await accept(request, 'reject');
         return 'cancelled';
       }
       const isStale = shown !== mapper.descriptionOf(toolCall.toolCallId);

@@ -28,6 +28,11 @@ describe('a line of the history', () => {
     ['message', { content: '' }, undefined],
     ['system', { content: 'You are …' }, undefined],
     ['change_agent_state', { agent_state: 'user_confirmed' }, undefined],
+    [
+      'change_agent_state',
+      { agent_state: 'awaiting_user_input' },
+      'The user cancelled this: what you had not finished at this point is no longer wanted, unless the user asks for it again.',
+    ],
     ['toString', {}, undefined],
   ] as const)
     it(`is of an action ${JSON.stringify([action, args])}`, () => assert.equal(done(action, args), text));

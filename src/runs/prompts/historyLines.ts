@@ -126,7 +126,14 @@ function deedLine(event: DecodedEvent, deed: string): HistoryLine {
   return { text: thought === '' ? done : `You thought: ${thought}\n${done}`, isStep: true };
 }
 
+const cancelledLine: HistoryLine = {
+  text: 'The user cancelled this: what you had not finished at this point is no longer wanted, unless the user asks for it again.',
+  isStep: false,
+};
+
 function lineOf(event: DecodedEvent): HistoryLine | undefined {
+  if (event.type === 'action.change_agent_state' && event.args.agent_state === 'awaiting_user_input')
+    return cancelledLine;
   const words = wordsOf(event);
   if (words !== undefined) return speechLine(event, words);
   const deed = deedOf(event);

@@ -14,7 +14,7 @@ const userActions: ReadonlySet<string> = new Set<UserActions>([
   'action.run',
 ]);
 
-/** An event of the user: a message, the answer to an approval request, or a command. */
+/** An event of the user: a message, the answer to an approval request, a cancellation, or a command. */
 export type UserEvent<Type extends UserActions = UserActions> = Extract<
   DecodedEvent,
   { readonly type: Type }
@@ -22,6 +22,11 @@ export type UserEvent<Type extends UserActions = UserActions> = Extract<
 export type UserMessage = UserEvent<'action.message'>;
 export type UserCommand = UserEvent<'action.run'>;
 export type UserAnswer = UserEvent<'action.change_agent_state'>;
+
+/** Whether the user cancels everything before this event. */
+export function isCancellation(event: UserEvent): boolean {
+  return event.type === 'action.change_agent_state' && event.args.agent_state === 'awaiting_user_input';
+}
 
 interface InboxOptions {
   readonly database: Database;

@@ -4,7 +4,12 @@ import { type FetchedImage, toPrompt, type UserMessage } from '../../agents/acp/
 import type { ClaimedConversation } from '../../conversations/run/claimStore.ts';
 import type { Database } from '../../db/transaction.ts';
 import { type History, readHistory } from './history.ts';
-import { createInbox, type UserEvent, type UserMessage as UserMessageEvent } from './inbox.ts';
+import {
+  createInbox,
+  isCancellation,
+  type UserEvent,
+  type UserMessage as UserMessageEvent,
+} from './inbox.ts';
 
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
 
@@ -14,6 +19,8 @@ interface PromptsOptions {
   /** The text that a session begins with; empty if there is none, or if the agent reads it from a file. */
   readonly preamble: string;
   readonly session: SessionKnowledge;
+  /** What the user has cancelled before this event is history, even if no agent was given it. */
+  readonly cancelledBelow: number;
   readonly capabilities: PromptCapabilities | undefined;
   readonly fetchImage: FetchImage;
   /** The path of an attached file in the sandbox. */
@@ -72,21 +79,25 @@ export function createPrompts(options: PromptsOptions) {
    * The part of the log that the session lacks. A session whose first turn was cut off may lack everything before it.
    */
   const lacks =
-    session.isNew || opened === null ? { heard, below: end } : { heard: from ?? heard, below: opened };
+    session.isNew || opened === null
+      ? { heard: Math.max(heard, options.cancelledBelow), below: end }
+      : { heard: from ?? heard, below: opened };
   let begun = !session.isNew && (opened === null || session.hasTurn === true);
   let recalled = from === null || isOpen === 1 || session.hasTurn === true;
 
   async function beginning(): Promise<ContentBlock[]> {
     if (begun) return [];
-    begun = true;
     const history = await readHistory({ database, key, ...lacks });
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
-  /** Reads the messages of the interrupted turn. */
+  /** Reads the messages of the interrupted turn, without those that the user cancelled before it. */
   async function turnMessages(): Promise<UserMessage[]> {
     const messages: UserMessage[] = [];
-    const add = (event: UserEvent) => event.type === 'action.message' && messages.push(toMessage(event));
+    const add = (event: UserEvent) => {
+      if (event.type === 'action.message') messages.push(toMessage(event));
+      else if (isCancellation(event)) messages.length = 0;
+    };
     if (from !== null) await createInbox({ database, key, from, onEvent: add }).readNew(heard);
     return messages;
   }
@@ -101,9 +112,7 @@ export function createPrompts(options: PromptsOptions) {
 
   /** Reminds the agent of a stopped turn. The turn is not continued, but later messages may refer to it. */
   async function recollection(): Promise<ContentBlock[]> {
-    if (recalled) return [];
-    recalled = true;
-    return repetition(stoppedBefore);
+    return recalled ? [] : repetition(stoppedBefore);
   }
 
   async function toBlocks(messages: readonly UserMessageEvent[]): Promise<ContentBlock[]> {
@@ -119,5 +128,13 @@ export function createPrompts(options: PromptsOptions) {
     return [...before, ...textBlock(interrupted), ...again];
   }
 
-  return { toBlocks, continueTurn: continueTurn };
+  return {
+    toBlocks,
+    continueTurn,
+    /** Must be called when the agent is given a prompt: until then, the next prompt begins in the same way. */
+    onPrompt: () => {
+      begun = true;
+      recalled = true;
+    },
+  };
 }

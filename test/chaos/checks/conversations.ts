@@ -29,7 +29,9 @@ const nameOf = ({ user }: Operation, conversation: string | null) => `${user} ${
 type Deletions = ReadonlyMap<string, readonly Operation[]>;
 
 function findDeletions({ operations }: History): Deletions {
-  const deletes = operations.filter((one): one is OperationOf<'stop' | 'delete'> => one.kind === 'delete');
+  const deletes = operations.filter(
+    (one): one is OperationOf<'stop' | 'cancel' | 'delete'> => one.kind === 'delete',
+  );
   return Map.groupBy(
     deletes.filter(({ outcome }) => outcome !== 'fail'),
     (one) => nameOf(one, one.conversation),

@@ -74,8 +74,18 @@ function checkMarks(findings: Findings, conversation: FinalConversation, about: 
   }
 }
 
+/** Whether the user cancels what is before this event. */
+function isCancellation(event: {
+  source?: string;
+  action?: string;
+  args?: { agent_state?: string };
+}): boolean {
+  const { source, action, args } = event;
+  return source === 'user' && action === 'change_agent_state' && args?.agent_state === 'awaiting_user_input';
+}
+
 /**
- * Messages of the user that the agent must have got. Where the conversation was stopped, only those that two whole turns
+ * Messages of the user that the agent must have got: not those that were cancelled. Where the conversation was stopped, only those that two whole turns
  * followed: the stop may have come before the agent got the last ones.
  */
 function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
@@ -87,6 +97,7 @@ function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
     const state = event.extras?.agent_state;
     if (event.source === 'user' && event.action === 'message')
       for (const token of tokensIn(String(event.args?.content))) tokens.push({ token, turnsBefore: turns });
+    if (isCancellation(event)) tokens.length = 0;
     if (state === 'running') running = true;
     if (state === 'awaiting_user_input' && running) {
       running = false;
@@ -171,7 +182,7 @@ function checkEnd(
 
 /** What its user did to each conversation. */
 function operationsByConversation({ operations }: History): Map<string, Operation[]> {
-  const found = operations.filter(({ kind }) => ['create', 'message', 'stop'].includes(kind));
+  const found = operations.filter(({ kind }) => ['create', 'message', 'stop', 'cancel'].includes(kind));
   return Map.groupBy(found, (one) => {
     const conversation = one.kind === 'create' ? one.answered : 'conversation' in one ? one.conversation : '';
     return `${one.user} ${conversation}`;

@@ -46,7 +46,7 @@ function saveFile(blob: Blob, name: string): void {
 export type StartOrStop = 'start' | 'stop';
 export type Download = 'log' | 'files';
 
-/** Start, stop and download. An error is shown until the next attempt, or until the user closes it. */
+/** Start, stop, interrupt and download. An error is shown until the next attempt, or until the user closes it. */
 export function useActions(id: string) {
   const { conversations, workspace } = useParley();
   const refresh = useRefreshInfo(id);
@@ -54,6 +54,7 @@ export function useActions(id: string) {
     mutationFn: (action: StartOrStop) => conversations[action](id),
     onSettled: refresh,
   });
+  const interrupt = useMutation({ mutationFn: () => conversations.cancel(id), onSettled: refresh });
   const download = useMutation({
     mutationFn: async (content: Download) =>
       content === 'log'
@@ -61,15 +62,19 @@ export function useActions(id: string) {
         : saveFile(await workspace.zip(id), `${id}.zip`),
   });
   useClearNetworkErrors(startOrStop);
+  useClearNetworkErrors(interrupt);
   useClearNetworkErrors(download);
   return {
     startOrStop: startOrStop.mutate,
     startingOrStopping: startOrStop.isPending,
+    interrupt: interrupt.mutate,
+    interrupting: interrupt.isPending,
     download: download.mutate,
     downloading: download.isPending,
-    error: startOrStop.error ?? download.error,
+    error: startOrStop.error ?? interrupt.error ?? download.error,
     clearError: () => {
       startOrStop.reset();
+      interrupt.reset();
       download.reset();
     },
   };

@@ -4,7 +4,7 @@ import { ToggleField } from '../components/fields.tsx';
 import { sendKeys } from '../components/SendRow.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { setPreferences, usePreferences } from './preferences.ts';
-import { type Shortcut, shortcutKeys } from './shortcuts.ts';
+import { keyName, type Shortcut, shortcutKeys } from './shortcuts.ts';
 
 export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
   const texts = useTexts();
@@ -23,7 +23,7 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
         {names.map((name) => (
           <div key={name} className={preferred.shortcuts ? undefined : 'disabled'}>
             <dt>
-              <kbd>{shortcutKeys[name]}</kbd>
+              <kbd>{keyName(shortcutKeys[name])}</kbd>
             </dt>
             <dd>{shortcuts[name]}</dd>
           </div>

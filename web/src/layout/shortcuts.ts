@@ -1,4 +1,4 @@
-// Keyboard shortcuts of a single key, which work unless the user is typing. A dialog lists them and turns them off.
+// Keyboard shortcuts of a single key. Letters work unless the user is typing. A dialog lists them and turns them off.
 import { useEffect } from 'react';
 import { getPreferences } from './preferences.ts';
 
@@ -14,6 +14,7 @@ export const shortcutKeys = {
   theme: 't',
   allow: 'a',
   reject: 'r',
+  interrupt: 'Escape',
 } as const;
 export type Shortcut = keyof typeof shortcutKeys;
 
@@ -23,13 +24,22 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
+/** As it is shown to people. */
+export function keyName(key: string): string {
+  return key === 'Escape' ? 'Esc' : key;
+}
+
+/** Escape types nothing, but it ends the composition of a character. */
+function isText({ target, key, isComposing }: KeyboardEvent): boolean {
+  return isTyping(target) && (key !== 'Escape' || isComposing);
+}
+
 /** Registers shortcuts while the component is mounted. */
 export function useShortcuts(actions: Partial<Record<Shortcut, () => void>>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
-      if (!getPreferences().shortcuts || isTyping(event.target) || document.querySelector('dialog[open]'))
-        return;
+      if (!getPreferences().shortcuts || isText(event) || document.querySelector('dialog[open]')) return;
       for (const [name, action] of Object.entries(actions))
         if (shortcutKeys[name as Shortcut] === event.key) {
           event.preventDefault();

@@ -54,7 +54,7 @@ export const de: Texts = {
   shortcuts: {
     title: 'Tastenkürzel',
     on: 'Tastenkürzel mit einer Taste aktivieren',
-    onHint: 'Sie funktionieren, solange Sie nicht in einem Feld tippen.',
+    onHint: 'Sie funktionieren, solange Sie nicht in einem Feld tippen; Esc auch dort.',
     send: 'Nachricht senden',
     help: 'Tastenkürzel anzeigen',
     create: 'Neues Gespräch',
@@ -66,6 +66,7 @@ export const de: Texts = {
     theme: 'Design wechseln',
     allow: 'Aktion freigeben',
     reject: 'Aktion ablehnen',
+    interrupt: 'Agenten unterbrechen',
   },
   home: {
     title: 'Woran möchten Sie arbeiten?',
@@ -149,6 +150,8 @@ export const de: Texts = {
     newMessages: 'Neue Nachrichten',
     jumpToLatest: 'Zum neuesten Eintrag',
     stop: 'Stoppen',
+    interrupt: 'Unterbrechen',
+    interruptHint: 'Beendet, woran der Agent gerade arbeitet. Das Gespräch läuft weiter.',
     rename: 'Umbenennen',
     renameTitle: 'Gespräch umbenennen',
     choose: 'Agent und Modell',

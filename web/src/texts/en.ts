@@ -52,7 +52,7 @@ export const en = {
   shortcuts: {
     title: 'Keyboard shortcuts',
     on: 'Enable single-key shortcuts',
-    onHint: 'They work whenever you are not typing in a field.',
+    onHint: 'They work whenever you are not typing in a field; Esc also works there.',
     send: 'Send message',
     help: 'Show keyboard shortcuts',
     create: 'New conversation',
@@ -64,6 +64,7 @@ export const en = {
     theme: 'Toggle theme',
     allow: 'Approve the action',
     reject: 'Reject the action',
+    interrupt: 'Interrupt the agent',
   },
   home: {
     title: 'What would you like to work on?',
@@ -146,6 +147,8 @@ export const en = {
     newMessages: 'New messages',
     jumpToLatest: 'Jump to latest',
     stop: 'Stop',
+    interrupt: 'Interrupt',
+    interruptHint: 'End the current turn. The conversation keeps running.',
     rename: 'Rename',
     renameTitle: 'Rename conversation',
     choose: 'Agent and model',

@@ -1,5 +1,5 @@
 // The header of a conversation: title, status and actions.
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../../src/client/parley.ts';
 import { Icon, type IconName } from '../../components/Icon.tsx';
@@ -7,6 +7,7 @@ import { IconButton } from '../../components/IconButton.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import type { Activity } from '../../components/status.ts';
 import { visibleLine } from '../../components/visibleText.ts';
+import { useShortcuts } from '../../layout/shortcuts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import type { useActions } from '../conversationQueries.ts';
 
@@ -48,14 +49,16 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
     };
     const onKey = (event: globalThis.KeyboardEvent) => {
       if (event.key !== 'Escape') return;
+      // The shortcuts of the page come later, and ignore it then.
+      event.preventDefault();
       setOpen(false);
       opener.current?.focus();
     };
     addEventListener('pointerdown', onPointer);
-    addEventListener('keydown', onKey);
+    addEventListener('keydown', onKey, true);
     return () => {
       removeEventListener('pointerdown', onPointer);
-      removeEventListener('keydown', onKey);
+      removeEventListener('keydown', onKey, true);
     };
   }, [open]);
 
@@ -120,6 +123,28 @@ function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
   );
 }
 
+/** Ends the turn of an agent that works or needs approval. */
+function Interrupt({ info, activity, actions }: Pick<HeaderProps, 'info' | 'activity' | 'actions'>) {
+  const { conversation } = useTexts();
+  const { interrupt, interrupting } = actions;
+  const isShown = info?.status === 'RUNNING' && (activity === 'running' || activity === 'needsApproval');
+  const shortcuts = useMemo(() => (isShown ? { interrupt: () => interrupt() } : {}), [isShown, interrupt]);
+  useShortcuts(shortcuts);
+  if (!isShown) return null;
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={interrupting}
+      title={`${conversation.interruptHint} (Esc)`}
+      onClick={() => interrupt()}
+    >
+      <Icon name="pause" />
+      <span className="button-text">{conversation.interrupt}</span>
+    </button>
+  );
+}
+
 function MoreMenu({
   actions,
   onRename,
@@ -161,6 +186,7 @@ export function Header({ info, activity, details, ...rest }: HeaderProps) {
           </>
         ) : null}
       </p>
+      <Interrupt info={info} activity={activity} actions={rest.actions} />
       <StartStop info={info} actions={rest.actions} />
       {details}
       <MoreMenu {...rest} />

@@ -133,7 +133,8 @@ export function createTimeline(): Timeline {
       });
     else if (event.type === 'action.task_tracking') addPlan(event);
     else if (event.type === 'action.change_agent_state')
-      calls.answer(event.args.decision, event.timestamp || undefined);
+      // A cancellation, which has no decision, rejects what waits.
+      calls.answer(event.args.decision ?? 'reject', event.timestamp || undefined);
     else if (event.type === 'observation.agent_state_changed') addState(event);
     else if (event.type === 'observation.usage') addUsage(event);
     else if (isNote(event)) addNote(event);
