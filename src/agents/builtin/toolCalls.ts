@@ -48,13 +48,13 @@ export function toResultPart({ id, name }: RequestedCall, { text, failed }: Tool
 /** Reports the newest output at intervals. */
 function createOutput(client: AcpClient, toolCallId: string) {
   let newest: string | undefined;
-  const tell = () => {
+  const report = () => {
     if (newest === undefined) return;
     const content = [textContent(newest)];
     newest = undefined;
     void client.send({ sessionUpdate: 'tool_call_update', toolCallId, content });
   };
-  const timer = setInterval(tell, outputEveryMs);
+  const timer = setInterval(report, outputEveryMs);
   return {
     onOutput: (text: string) => {
       newest = text;
@@ -81,8 +81,8 @@ export async function runTool(tool: Tool, input: unknown, use: ToolUse): Promise
 
 /** Returns what `always` applies to: the whole tool if it only reads or edits files, otherwise this exact call. */
 function permissionKey({ name, kind }: Tool, input: unknown): string {
-  const isTame = kind === 'read' || kind === 'search' || kind === 'think' || kind === 'edit';
-  return isTame ? name : `${name} ${jsonOf(input)}`;
+  const coversAll = kind === 'read' || kind === 'search' || kind === 'think' || kind === 'edit';
+  return coversAll ? name : `${name} ${jsonOf(input)}`;
 }
 
 export function createToolCalls(needs: CallNeeds) {
@@ -106,12 +106,14 @@ export function createToolCalls(needs: CallNeeds) {
     return { call, resolved };
   }
 
-  async function mayRun(tool: Tool, call: ToolCallUpdate): Promise<ToolResult | undefined> {
-    const same = permissionKey(tool, call.rawInput);
-    if (allowed.has(same)) return undefined;
-    const leave = signal.aborted ? 'cancelled' : await client.requestApproval(call);
-    if (leave === 'always') allowed.add(same);
-    return leave === 'once' || leave === 'always' ? undefined : { text: refusals[leave], failed: true };
+  /** Returns undefined if the call is approved, otherwise its result. */
+  async function findRefusal(tool: Tool, call: ToolCallUpdate): Promise<ToolResult | undefined> {
+    const key = permissionKey(tool, call.rawInput);
+    if (allowed.has(key)) return undefined;
+    const decision = signal.aborted ? 'cancelled' : await client.requestApproval(call);
+    if (decision === 'always') allowed.add(key);
+    if (decision === 'once' || decision === 'always') return undefined;
+    return { text: refusals[decision], failed: true };
   }
 
   async function execute(tool: Tool, { id, input }: RequestedCall, approvedPath: string | null | undefined) {
@@ -128,7 +130,7 @@ export function createToolCalls(needs: CallNeeds) {
   async function prepare(tool: Tool, call: RequestedCall): Promise<() => Promise<ToolResult>> {
     const { id } = call;
     const { call: announced, resolved } = await announce(tool, call, { cwd, signal, onOutput: () => {} });
-    const refused = await mayRun(tool, announced);
+    const refused = await findRefusal(tool, announced);
     if (refused !== undefined) return async () => refused;
     journal.begin(id);
     await client.send({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
