@@ -140,4 +140,38 @@ describe('the notification command', () => {
     await runs.turns(id, 1);
     assert.deepEqual(readdirSync(dirname(file)).toSorted(), ['notify', `notify.${asked.id}`]);
   });
+
+  it('gets no secret that Parley knows', async (t) => {
+    const secret = 'canary-of-a-secret-value';
+    const file = program(t, 'env >"$0.part"', 'cat >>"$0.part"', finish('out'));
+    const env = { PARLEY_NOTIFY_COMMAND: file };
+    const runs = await startRuns({ settings: { confirmation_mode: true }, env }, t);
+    await runs.service.ask('/api/secrets', { json: { name: 'TOKEN', value: secret } });
+    await runs.create(`ask execute echo ${secret} to everybody`);
+    const got = await written(`${file}.out`);
+    assert.match(got, /echo \S+ to everybody/);
+    assert.ok(!got.includes(secret), got);
+  });
+
+  const broken: readonly (readonly [string, RegExp | undefined, ...string[]])[] = [
+    ['hangs', undefined, 'trap "" TERM; touch "$0.began"; while :; do sleep 600; done'],
+    ['fails', /ended with 3/, 'touch "$0.began"; exit 3'],
+    ['closes its input and floods its output', undefined, 'exec <&-; touch "$0.began"; exec yes >&2'],
+    ['is gone', /could not be run/],
+  ];
+  for (const [what, logged, ...lines] of broken)
+    it(`harms neither the conversation nor the end of the service if it ${what}`, async (t) => {
+      const file = program(t, ...lines);
+      const env = { PARLEY_NOTIFY_COMMAND: file };
+      const runs = await startRuns({ settings: { confirmation_mode: true }, env }, t);
+      if (lines.length === 0) rmSync(file);
+      const id = await runs.create('ask execute rm one');
+      const waits = async () => (await runs.info(id)).agent_state === 'awaiting_user_confirmation';
+      await until('it asks', waits);
+      if (lines.length > 0) await until('the command began', () => existsSync(`${file}.began`));
+      if (logged !== undefined) await until('it is logged', () => logged.test(runs.service.logs()));
+      await runs.service.ask(`/api/conversations/${id}/confirm`, { json: { decision: 'allow' } });
+      assert.deepEqual(await runs.turns(id, 1), ['the answer was once']);
+      await runs.service.stop();
+    });
 });
