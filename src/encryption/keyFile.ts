@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../errors.ts';
-import { createFile, replaceFile } from '../process/privateFiles.ts';
+import { createFile, replaceFile } from '../process/durableFiles.ts';
 
 const keyBytes = 32;
 const linePattern = /^[0-9a-f]{64}$/i;

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
-import { createFile, replaceFile } from '../process/privateFiles.ts';
+import { createFile, replaceFile } from '../process/durableFiles.ts';
 import { ownerName } from '../users/owner.ts';
 import { type Credential, createCredential, credentialId, hashCredential } from './credentials.ts';
 import { scopes } from './schema.ts';

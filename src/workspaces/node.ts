@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFile } from '../process/privateFiles.ts';
+import { createFile } from '../process/durableFiles.ts';
 
 /** Created at the first start. All processes that share the folder share the id. */
 export function nodeIdOf(dataDir: string): string {

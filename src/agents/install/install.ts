@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RefusalError } from '../../errors.ts';
-import { replaceFile } from '../../process/privateFiles.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 import { commandName } from '../../process/program.ts';
 import { missingSentence } from '../choose.ts';
 import { type FoundAgent, findAgent } from '../find.ts';
@@ -105,8 +105,9 @@ export async function installAgent(options: InstallOptions): Promise<FoundAgent>
   const packages = packagesOf(profile, version);
   const folder = join(agentsDir, profile.id);
   await mkdir(folder, { recursive: true });
-  const previous = await findInstallation(agentsDir, profile.id);
-  await removeOthers(folder, [previous && basename(previous)]);
+  const current = await findInstallation(agentsDir, profile.id);
+  const previous = typeof current === 'string' ? basename(current) : undefined;
+  await removeOthers(folder, [previous]);
   const suffix = randomBytes(4).toString('hex');
   const part = join(folder, `${partPrefix}${process.pid}-${suffix}`);
   const name = `${packages[0]?.version}-${suffix}`;
@@ -132,7 +133,7 @@ export async function installAgent(options: InstallOptions): Promise<FoundAgent>
   };
   replaceFile(recordFile(agentsDir, profile.id), `${JSON.stringify(record, null, 2)}\n`, recordMode);
   // Conversations may still be running with the previous version, so it stays until the next installation.
-  await removeOthers(folder, [name, previous && basename(previous)]);
+  await removeOthers(folder, [name, previous]);
   const found = await findAgent(profile, { agentsDir, path: '' });
   if ('lacks' in found) throw new RefusalError(missingSentence(profile, found));
   return found;

@@ -6,7 +6,7 @@ import { loadProfiles, readProfiles } from '../../agents/profiles.ts';
 import { readConfig } from '../../config.ts';
 import { ensureDataDir } from '../../db/open.ts';
 import { RefusalError } from '../../errors.ts';
-import { replaceFile } from '../../process/privateFiles.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 import { commandName } from '../../process/program.ts';
 import { isObject } from '../../text/foreignText.ts';
 import { parseOperatorFile, readOperatorFile } from '../../validation/operatorFile.ts';

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Environment } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
-import { replaceFile } from '../../process/privateFiles.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 import { commandName } from '../../process/program.ts';
 
 /** The context that always exists: the service on this machine. */

@@ -2,7 +2,7 @@
 // no other service.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../process/privateFiles.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 
 const fileOf = (dataDir: string) => join(dataDir, 'service.url');
 

@@ -5,7 +5,7 @@ import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promi
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ConversationName } from '../../conversations/id.ts';
-import { createFile } from '../../process/privateFiles.ts';
+import { createFile } from '../../process/durableFiles.ts';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 // Prepares the workspace of a conversation: a clone of the selected branch or an empty repository, and its setup
 // script. A workspace that an earlier run has completed is kept.
 import { existsSync } from 'node:fs';
-import { replaceFile } from '../../process/privateFiles.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 import { type AppliedPatch, applyPatch, type StartingPatch } from './applyPatch.ts';
 import {
   type CloneFault,
