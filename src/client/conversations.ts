@@ -117,6 +117,14 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
   const list = (filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<ConversationList> =>
     send<ConversationList>('/api/conversations', { query: filter, signal });
 
+  const update = async (
+    id: string,
+    change: ChangeConversation,
+    { signal }: CallOptions = {},
+  ): Promise<void> => {
+    await send(pathOf(id), { method: 'PATCH', body: change, signal });
+  };
+
   return {
     /**
      * Creates one conversation, even if the request has to be repeated: it has your `conversation_id` or an
@@ -151,13 +159,10 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
     },
 
     /** Changes the title, the agent or the model. Another agent or model is used from the next turn on. */
-    update: async (id: string, change: ChangeConversation, { signal }: CallOptions = {}): Promise<void> => {
-      await send(pathOf(id), { method: 'PATCH', body: change, signal });
-    },
+    update,
 
-    rename: async (id: string, title: string, { signal }: CallOptions = {}): Promise<void> => {
-      await send(pathOf(id), { method: 'PATCH', body: { title }, signal });
-    },
+    rename: (id: string, title: string, options?: CallOptions): Promise<void> =>
+      update(id, { title }, options),
 
     /** Does nothing if the conversation is already running. */
     start: (id: string, { signal }: CallOptions = {}): Promise<ConversationResponse> =>

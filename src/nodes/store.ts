@@ -38,15 +38,15 @@ export interface WorkspaceNode {
   readonly urls: readonly string[];
 }
 
-function* liveUrls(q: Queries, nodeId: string): Steps<string[]> {
-  const live = yield* rows(
-    q.build
-      .selectFrom('nodes')
-      .select('url')
-      .where('node_id', '=', nodeId)
-      .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
-      .orderBy('seen_at', 'desc'),
-  );
+/** Without the process `except`. */
+function* liveUrls(q: Queries, nodeId: string, except?: string): Steps<string[]> {
+  const query = q.build
+    .selectFrom('nodes')
+    .select('url')
+    .where('node_id', '=', nodeId)
+    .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
+    .orderBy('seen_at', 'desc');
+  const live = yield* rows(except === undefined ? query : query.where('process_id', '!=', except));
   return live.map(({ url }) => url);
 }
 
@@ -93,16 +93,7 @@ export const findRunLocation = read(
         .where('id', '=', id),
     );
     if (found === undefined || found.run_id === null || found.workspace_node === null) return undefined;
-    const live = yield* rows(
-      q.build
-        .selectFrom('nodes')
-        .select('url')
-        .where('node_id', '=', found.workspace_node)
-        .where('process_id', '!=', processId)
-        .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
-        .orderBy('seen_at', 'desc'),
-    );
-    return { runId: found.run_id, urls: live.map(({ url }) => url) };
+    return { runId: found.run_id, urls: yield* liveUrls(q, found.workspace_node, processId) };
   },
 );
 

@@ -81,26 +81,6 @@ describe('parley new', () => {
     assert.equal(events.at(-1)?.extras?.['agent_state'], 'awaiting_user_input');
   });
 
-  it('prints only events as JSON, and with --partials also what is being written', async (t) => {
-    const { runs, line } = await begin(t);
-    const id = await runs.create('chunks one\\n|two|@end');
-    const [events, all] = [
-      line.start(['follow', id, '--json']),
-      line.start(['follow', id, '--json', '--partials']),
-    ];
-    await until('it is there', () => all.shown().includes('two"}'));
-    await until('the other one follows', () => events.shown().includes('"running"'));
-    await letAgentGo(runs.service.storage, id, 'end');
-    const [printed, printedAll] = [await events.ended(), await all.ended()];
-    assert.ok(jsonLines(printed.stdout).every(({ id: number }) => Number.isInteger(number)));
-    const partials = jsonLines(printedAll.stdout).filter(({ of }) => of !== undefined);
-    assert.equal(partials[0]?.['from'], 0);
-    assert.deepEqual(
-      jsonLines(printedAll.stdout).filter(({ of }) => of === undefined),
-      jsonLines(printed.stdout),
-    );
-  });
-
   it('ends with 1 if the agent fails, and with 6 if somebody stops the conversation', async (t) => {
     const { line, runs } = await begin(t);
     assert.equal((await line.run(['new', '--follow', 'crash'])).code, 1);
@@ -150,21 +130,6 @@ describe('parley new', () => {
     assert.deepEqual([keyless.code, /parley provider-keys set xai/.test(keyless.stderr)], [2, true]);
   });
 
-  it('changes the agent and the model of a conversation, and show tells them', async (t) => {
-    const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
-    const { body } = await service.ask('/api/conversations', { json: {} });
-    const id = body.conversation_id as string;
-    const changed = await line.run(['change', id, '--agent', 'builtin', '--model', 'ollama/qwen3']);
-    assert.deepEqual([changed.code, /^Changed from its next turn on: /.test(changed.stdout)], [0, true]);
-    assert.match((await line.run(['show', id])).stdout, /Agent +builtin\nModel +ollama\/qwen3\n/);
-    assert.equal((await line.run(['change', id, '--agent', 'default', '--model', 'default'])).code, 0);
-    const { body: info } = await service.ask(`/api/conversations/${id}`);
-    assert.deepEqual([info.agent, info.llm_model], ['fake', null]);
-    const nothing = await line.run(['change', id]);
-    assert.deepEqual([nothing.code, /--agent or a --model/.test(nothing.stderr)], [2, true]);
-    assert.equal((await line.run(['change', 'none-such', '--agent', 'fake'])).code, 3);
-  });
-
   it('says at the first network error that it retries', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const { startCutProxy } = await import('../support/cutProxy.ts');
@@ -179,6 +144,45 @@ describe('parley new', () => {
     proxy.refuse(false);
     const { code, stderr } = await running.ended();
     assert.deepEqual([code, /^The service cannot be reached.* Retrying …\n$/.test(stderr)], [0, true]);
+  });
+});
+
+describe('parley change', () => {
+  it('changes the agent and the model of a conversation, and show tells them', async (t) => {
+    const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { body } = await service.ask('/api/conversations', { json: {} });
+    const id = body.conversation_id as string;
+    const changed = await line.run(['change', id, '--agent', 'builtin', '--model', 'ollama/qwen3']);
+    assert.deepEqual([changed.code, /^Changed from its next turn on: /.test(changed.stdout)], [0, true]);
+    assert.match((await line.run(['show', id])).stdout, /Agent +builtin\nModel +ollama\/qwen3\n/);
+    assert.equal((await line.run(['change', id, '--agent', 'default', '--model', 'default'])).code, 0);
+    const { body: info } = await service.ask(`/api/conversations/${id}`);
+    assert.deepEqual([info.agent, info.llm_model], ['fake', null]);
+    const nothing = await line.run(['change', id]);
+    assert.deepEqual([nothing.code, /--agent or a --model/.test(nothing.stderr)], [2, true]);
+    assert.equal((await line.run(['change', 'none-such', '--agent', 'fake'])).code, 3);
+  });
+});
+
+describe('parley follow', () => {
+  it('prints only events as JSON, and with --partials also what is being written', async (t) => {
+    const { runs, line } = await begin(t);
+    const id = await runs.create('chunks one\\n|two|@end');
+    const [events, all] = [
+      line.start(['follow', id, '--json']),
+      line.start(['follow', id, '--json', '--partials']),
+    ];
+    await until('it is there', () => all.shown().includes('two"}'));
+    await until('the other one follows', () => events.shown().includes('"running"'));
+    await letAgentGo(runs.service.storage, id, 'end');
+    const [printed, printedAll] = [await events.ended(), await all.ended()];
+    assert.ok(jsonLines(printed.stdout).every(({ id: number }) => Number.isInteger(number)));
+    const partials = jsonLines(printedAll.stdout).filter(({ of }) => of !== undefined);
+    assert.equal(partials[0]?.['from'], 0);
+    assert.deepEqual(
+      jsonLines(printedAll.stdout).filter(({ of }) => of === undefined),
+      jsonLines(printed.stdout),
+    );
   });
 });
 

@@ -8,25 +8,26 @@ export interface StoredChoice {
   readonly llm_model: string | null;
 }
 
-const selectChoice = prepared((q: Queries, { key }: { key: number }) =>
-  q.build.selectFrom('conversations').select(['agent', 'llm_model']).where('key', '=', key),
+function selectChoice(q: Queries) {
+  return q.build.selectFrom('conversations').select(['agent', 'llm_model']);
+}
+
+const selectByKey = prepared((q: Queries, { key }: { key: number }) =>
+  selectChoice(q).where('key', '=', key),
 );
 
+/** By the internal key, within another transaction. */
+export function* choiceOf(q: Queries, key: number): Steps<StoredChoice | undefined> {
+  return yield* one(selectByKey(q, { key }));
+}
+
 /** By the internal key, for the run of a conversation. */
-export const readChoice = read('choice.read', function* (q, key: number): Steps<StoredChoice | undefined> {
-  return yield* one(selectChoice(q, { key }));
-});
+export const readChoice = read('choice.read', choiceOf);
 
 export const findChoice = read('choice.find', function* (q, { userId, id }: ConversationName): Steps<
   StoredChoice | undefined
 > {
-  return yield* one(
-    q.build
-      .selectFrom('conversations')
-      .select(['agent', 'llm_model'])
-      .where('user_id', '=', userId)
-      .where('id', '=', id),
-  );
+  return yield* one(selectChoice(q).where('user_id', '=', userId).where('id', '=', id));
 });
 
 export const choiceTransactions = [readChoice, findChoice];

@@ -12,6 +12,7 @@ import {
 import { recordChange } from '../../events/changes/store.ts';
 import { deleteEvents, type EventText, insertEvents } from '../../events/store.ts';
 import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxStore.ts';
+import { choiceOf } from '../choice/store.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import type { ConversationName } from '../id.ts';
 import { claimKey, type IdempotencyClaim, releaseKey } from '../idempotency/store.ts';
@@ -148,9 +149,7 @@ interface Change extends ConversationName, Moment {
 }
 
 function* choose(q: Queries, locked: LockedConversation, { agent, llmModel, at }: Change): Steps<void> {
-  const stored = yield* one(
-    q.build.selectFrom('conversations').select(['agent', 'llm_model']).where('key', '=', locked.key),
-  );
+  const stored = yield* choiceOf(q, locked.key);
   const newAgent = agent?.value === stored?.agent ? undefined : agent;
   const newModel = llmModel?.value === stored?.llm_model ? undefined : llmModel;
   const events = [newAgent, newModel].flatMap((choice) => choice?.event ?? []);
