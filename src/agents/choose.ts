@@ -11,8 +11,8 @@ export type Choice =
 
 const nameShownMax = 64;
 
-function idsOf(profiles: readonly Profile[]): string {
-  return profiles.map(({ id }) => id).join(', ');
+export function knownAgentsSentence(profiles: readonly Profile[]): string {
+  return `Known agents: ${profiles.map(({ id }) => id).join(', ')}.`;
 }
 
 /** How to install the agent: a command or a sentence. Undefined if the profile does not say. */
@@ -27,6 +27,8 @@ export function missingSentence(profile: Profile, fault: AgentFault): string {
     return `This version of Parley does not contain ${name}. Install another agent and set "agent" in your settings to its name; "${commandName} agents list" shows how.`;
   if (fault.lacks === 'node')
     return `The agent ${id} (${name}) needs Node ${fault.version} or newer, but Parley runs on Node ${process.versions.node}.`;
+  if (fault.lacks === 'record')
+    return `The installation of the agent ${id} (${name}) in the data folder is damaged: its installed.json cannot be read. Install it again with: ${commandName} agents install ${id}`;
   const hint = installHint(profile);
   const remedy =
     hint === undefined
@@ -46,7 +48,7 @@ export async function chooseAgent(
   const profile = findProfile(profiles, name);
   if (profile === undefined) {
     const shown = (name ?? '').slice(0, nameShownMax);
-    return { missing: `There is no agent named ${JSON.stringify(shown)}. Known agents: ${idsOf(profiles)}.` };
+    return { missing: `There is no agent named ${JSON.stringify(shown)}. ${knownAgentsSentence(profiles)}` };
   }
   const found = await findAgent(profile, places);
   return 'lacks' in found ? { missing: missingSentence(profile, found) } : { profile, found };

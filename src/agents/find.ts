@@ -7,7 +7,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
 import { contains } from '../sandbox/sandboxPaths.ts';
-import { findInstallation, packageFolder, programsOf } from './installed.ts';
+import { damaged, findInstallation, packageFolder, programsOf } from './installed.ts';
 import { defaultBin, type Package, packageOf, readPackage } from './npmPackage.ts';
 import type { Profile, Program } from './profileSchema.ts';
 
@@ -159,6 +159,8 @@ function isOlder(version: string, than: string): boolean {
 /** What is missing: the agent itself, or something that it needs. */
 export type AgentFault =
   | { readonly lacks: 'agent' }
+  /** It is in the data folder, but its record is damaged. */
+  | { readonly lacks: 'record' }
   | { readonly lacks: 'helper'; readonly command: string }
   | { readonly lacks: 'node'; readonly version: string };
 
@@ -186,6 +188,8 @@ export async function findAgent(
   if (node !== undefined && isOlder(process.versions.node, node)) return { lacks: 'node', version: node };
   const current = agentsDir === undefined ? undefined : await findInstallation(agentsDir, id);
   const installation = places.installation ?? current;
+  // Another version in PATH is not what the operator has installed.
+  if (installation === damaged) return { lacks: 'record' };
   const installed = installation === undefined ? [] : [programsOf(installation)];
   const folders = [...installed, ...path.split(delimiter).filter(isAbsolute)];
   let fault: AgentFault = { lacks: 'agent' };

@@ -20,14 +20,23 @@ export function recordFile(agentsDir: string, id: string): string {
   return join(agentsDir, id, recordName);
 }
 
-/** The folder of the current installation, as `npm install --global --prefix` creates it; undefined if there is none. */
-export async function findInstallation(agentsDir: string, id: string): Promise<string | undefined> {
+/** The record cannot be read, so that nobody knows which version is current. */
+export const damaged = Symbol('damaged');
+
+/**
+ * The folder of the current installation, as `npm install --global --prefix` creates it; undefined if there is none.
+ */
+export async function findInstallation(
+  agentsDir: string,
+  id: string,
+): Promise<string | typeof damaged | undefined> {
   try {
     const record: unknown = JSON.parse(await readFile(recordFile(agentsDir, id), 'utf8'));
-    if (check(record) !== undefined) return undefined;
+    if (check(record) !== undefined) return damaged;
     return join(agentsDir, id, (record as InstallationRecord).folder);
-  } catch {
-    return undefined;
+  } catch (error) {
+    const isAbsent = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    return isAbsent ? undefined : damaged;
   }
 }
 

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { startNpmRegistry, type TestPackage } from '../../../test/support/npmRegistry.ts';
+import { missingSentence } from '../choose.ts';
 import { findAgent } from '../find.ts';
 import type { Profile } from '../profileSchema.ts';
 import { loadProfiles } from '../profiles.ts';
@@ -115,6 +116,26 @@ describe('installing an agent', () => {
       versions().map((name) => name.slice(0, 5)),
       ['1.3.0', '1.3.0'],
     );
+  });
+
+  it('is reported if its record is damaged, and works again after another installation', async (t) => {
+    const { install, find, folder } = await prepare(t, [thing]);
+    await install();
+    const record = join(folder, 'installed.json');
+    for (const text of ['', '{"folder": "../elsewhere"}', '{"folder": 7']) {
+      writeFileSync(record, text);
+      const found = await find();
+      assert.deepEqual(found, { lacks: 'record' });
+      assert.match(
+        missingSentence(profile, { lacks: 'record' }),
+        /installed\.json cannot be read. Install it again with: .* agents install /,
+      );
+    }
+    const again = await install();
+    assert.deepEqual(await find(), again);
+    writeFileSync(record, '');
+    assert.equal(await removeAgent(join(folder, '..'), profile.id), true);
+    assert.deepEqual(await find(), { lacks: 'agent' });
   });
 
   it('keeps what was there if npm fails, and leaves no half of it', async (t) => {

@@ -1,4 +1,5 @@
 // `parley agents install` and `agents remove`.
+import { knownAgentsSentence } from '../../agents/choose.ts';
 import { findAgent } from '../../agents/find.ts';
 import { installAgent, removeAgent } from '../../agents/install/install.ts';
 import { findNpm } from '../../agents/install/npm.ts';
@@ -26,8 +27,7 @@ const readableByAll = 0o022;
 function getProfile(profiles: readonly Profile[], name: string): Profile {
   const profile = findProfile(profiles, name);
   if (profile !== undefined) return profile;
-  const known = profiles.map(({ id }) => id).join(', ');
-  throw new RefusalError(`There is no such agent. Known agents: ${known}.`);
+  throw new RefusalError(`There is no such agent. ${knownAgentsSentence(profiles)}`);
 }
 
 /** Shows the time and the number of downloads while npm works. */
