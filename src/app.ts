@@ -28,6 +28,8 @@ export interface App {
   readonly url: string;
   /** Undefined if the environment sets the owner's key. */
   readonly ownerKey: OwnerKey | undefined;
+  /** Whether this is the first start, and the owner has not chosen a model yet, such as by an import. */
+  readonly needsModel: boolean;
   readonly databaseKind: Database['kind'];
   /** What agents run in, as a sentence. */
   readonly sandbox: string;
@@ -145,9 +147,12 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     if (limitsNote !== undefined) logger.warn(limitsNote);
     const privateAddressNote = await services.findPrivateAddressNote();
     if (privateAddressNote !== undefined) logger.info(privateAddressNote);
+    const isFirstStart = ownerKey?.made !== undefined;
+    const needsModel = isFirstStart && (await services.settings.read(owner.id)).llm_model === null;
     return {
       url,
       ownerKey,
+      needsModel,
       databaseKind: database.kind,
       sandbox: announcement,
       limitsNote,

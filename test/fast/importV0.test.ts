@@ -84,6 +84,9 @@ for (const kind of databaseKinds) {
       ]);
 
       const service = await site.serve();
+      assert.match(service.stdout(), /Owner key/, 'it is the first start');
+      assert.doesNotMatch(service.stdout(), /Choose a model/);
+      assert.equal((await startService({ kind }, t)).app.needsModel, true);
       const { body: settings } = await service.ask('/api/settings');
       assert.deepEqual(
         [settings.language, settings.max_iterations, settings.llm_api_key_set, settings.search_api_key_set],

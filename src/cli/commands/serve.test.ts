@@ -13,6 +13,7 @@ import { banner, unknownVariableWarnings } from './serve.ts';
 const app: App = {
   url: 'http://127.0.0.1:3000',
   ownerKey: undefined,
+  needsModel: false,
   databaseKind: 'sqlite',
   sandbox: 'Agents run in a sandbox.',
   limitsNote: undefined,
@@ -38,7 +39,14 @@ describe('the banner', () => {
     assert.doesNotMatch(shown, /pk_made/);
     assert.ok(shown.includes(`Owner key: written to ${file}`));
     assert.ok(shown.includes(`X-Session-API-Key: $(cat ${file})`));
-    assert.match(shown, /settings set llm_api_key/);
+  });
+
+  it('says how to choose a model if that is needed', () => {
+    assert.match(
+      banner({ ...app, needsModel: true }, config, true),
+      /Choose a model.*\n.*settings set llm_model/,
+    );
+    assert.doesNotMatch(banner(app, config, true), /Choose a model|llm_model/);
   });
 
   it('says that private addresses are off, also for a worker', () => {
@@ -60,7 +68,8 @@ describe('the banner', () => {
       { made: 'pk_made', usable: true, file },
       { made: undefined, usable: false, file },
     ]) {
-      const shown = banner({ ...app, databaseKind: 'postgres', ownerKey }, readConfig(env), true);
+      const needsModel = ownerKey.usable;
+      const shown = banner({ ...app, databaseKind: 'postgres', ownerKey, needsModel }, readConfig(env), true);
       assert.match(shown, needs);
       assert.doesNotMatch(shown, /s3cret/);
       assert.match(shown, /PARLEY_DATA_DIR=\/tmp\/parley-banner parley (?:settings set|keys create)/);

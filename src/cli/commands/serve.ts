@@ -91,7 +91,7 @@ function withDatabase({ databaseUrl }: Config): string[] {
     : ['  The commands need the same DATABASE_URL in their environment as this service.'];
 }
 
-/** Tells on the first start how to configure a model, which the agent needs. */
+/** How to configure a model, which the agent needs. */
 function modelHint(config: Config): string[] {
   const command = commandFor(config);
   return [
@@ -106,7 +106,6 @@ function modelHint(config: Config): string[] {
 export function banner(app: App, config: Config, isTerminal: boolean): string {
   if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;
-  const isFirstStart = app.ownerKey?.made !== undefined;
   const shownKey = isTerminal ? app.ownerKey?.made : undefined;
   const key = keyForShell(app, config, shownKey);
   const token = config.authToken === undefined ? key : '$PARLEY_AUTH_TOKEN';
@@ -126,7 +125,7 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
     '  A conversation:',
     `    curl ${address}/api/conversations -H "X-Session-API-Key: ${key}" \\`,
     `      -H "Content-Type: application/json" -d '{"initial_user_msg": "Hello"}'`,
-    ...(isFirstStart ? modelHint(config) : []),
+    ...(app.needsModel ? modelHint(config) : []),
     '',
     `  API docs: ${address}/docs    Stop: Ctrl-C`,
     '',
