@@ -57,5 +57,9 @@ describe('GET …/remember-prompt', () => {
     for (const query of ['', '?event_id=', '?event_id=-1', '?event_id=x'])
       assert.equal((await service.ask(path + query)).status, 422, query);
     assert.equal((await service.ask('/api/conversations/none/remember-prompt?event_id=1')).status, 404);
+    assert.equal((await service.ask(`${path}?event_id=0`)).status, 200);
+    const { body: log } = await service.ask(`/api/conversations/${created.conversation_id}/events?limit=100`);
+    for (const absent of [log.events.length, 4_294_967_296, 999_999_999_999_999])
+      assert.equal((await service.ask(`${path}?event_id=${absent}`)).status, 404, String(absent));
   });
 });
