@@ -27,15 +27,26 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await setProviders(), []);
       for (const api_key of ['sk-first-canary', 'sk-second-canary']) {
         const { status, body } = await put('openai', { api_key });
-        assert.deepEqual([status, body], [200, { provider: 'openai', is_set: true }]);
+        assert.deepEqual([status, body], [200, { provider: 'openai', is_set: true, is_required: true }]);
       }
       assert.deepEqual(await setProviders(), ['openai']);
-      assert.deepEqual((await service.ask(`${path}/openai`)).body, { provider: 'openai', is_set: true });
-      assert.deepEqual((await service.ask(`${path}/gemini`)).body, { provider: 'gemini', is_set: false });
+      assert.deepEqual((await service.ask(`${path}/openai`)).body, {
+        provider: 'openai',
+        is_set: true,
+        is_required: true,
+      });
+      assert.deepEqual((await service.ask(`${path}/gemini`)).body, {
+        provider: 'gemini',
+        is_set: false,
+        is_required: true,
+      });
       const rows = await inspect(service.storage, "select * from secrets where kind = 'provider_key'");
       assert.equal(rows.length, 1);
       const removed = await service.ask(`${path}/openai`, { method: 'DELETE' });
-      assert.deepEqual([removed.status, removed.body], [200, { provider: 'openai', is_set: false }]);
+      assert.deepEqual(
+        [removed.status, removed.body],
+        [200, { provider: 'openai', is_set: false, is_required: true }],
+      );
       assert.equal((await service.ask(`${path}/openai`, { method: 'DELETE' })).status, 404);
       assert.deepEqual(await setProviders(), []);
       for (const text of [JSON.stringify(rows), service.logs()]) assert.doesNotMatch(text, /canary/);
@@ -46,6 +57,7 @@ for (const kind of databaseKinds) {
       const names = body.provider_keys.map((one: { provider: string }) => one.provider);
       assert.ok(names.includes('anthropic') && names.includes('ollama'));
       assert.ok(!names.includes('litellm_proxy'));
+      assert.equal((await service.ask(`${path}/ollama`)).body.is_required, false);
       for (const unknown of ['nobody', 'litellm_proxy', '__proto__', 'constructor']) {
         const { status, body: error } = await put(unknown, { api_key: 'sk' });
         assert.deepEqual([status, error.code], [404, 'not_found']);

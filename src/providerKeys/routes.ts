@@ -8,7 +8,7 @@ import type { ProviderKeys } from './service.ts';
 const ProviderInPath = Type.Object({ provider: Type.String() });
 const access = needs('settings:write');
 const tags = ['Settings'];
-const stored: ProviderKey = { provider: 'openai', is_set: true };
+const stored: ProviderKey = { provider: 'openai', is_set: true, is_required: true };
 
 export function providerKeyRoutes(app: Server, providerKeys: ProviderKeys): void {
   app.get(

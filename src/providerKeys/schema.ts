@@ -8,6 +8,7 @@ export const ProviderKey = Type.Object(
   {
     provider: Type.String({ description: 'The prefix of its models, such as openai.' }),
     is_set: Type.Boolean({ description: 'Whether a key is stored.' }),
+    is_required: Type.Boolean({ description: 'False if its models also work without a key.' }),
   },
   { $id: 'ProviderKey', additionalProperties: false },
 );

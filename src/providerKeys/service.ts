@@ -10,6 +10,7 @@ import {
   missingKeySentence,
   nativeProtocol,
   providerOf,
+  providers,
   providersWithKeys,
 } from '../models/providers.ts';
 import type { FullSettings } from '../settings/schema.ts';
@@ -35,6 +36,10 @@ export type ProviderKeys = ReturnType<typeof createProviderKeys>;
 const isSameModel = (a: string, b: string | null) =>
   b !== null && resolveModelName(a) === resolveModelName(b);
 
+function describe(provider: string, isSet: boolean): ProviderKey {
+  return { provider, is_set: isSet, is_required: providers[provider]?.keyless !== true };
+}
+
 export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions) {
   const known = providersWithKeys(modelHosts);
 
@@ -46,14 +51,14 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
   async function list(userId: number): Promise<ProviderKeyList> {
     const stored = await settings.secretNames(userId, providerKeyKind);
     return {
-      provider_keys: known.map((provider) => ({ provider, is_set: stored.includes(provider) })),
+      provider_keys: known.map((provider) => describe(provider, stored.includes(provider))),
     };
   }
 
   async function get(userId: number, provider: string): Promise<ProviderKey> {
     checkProvider(provider);
     const stored = await settings.secretNames(userId, providerKeyKind);
-    return { provider, is_set: stored.includes(provider) };
+    return describe(provider, stored.includes(provider));
   }
 
   /** Stores the key, and replaces the one that was stored. */
@@ -73,7 +78,7 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
       ],
       audit: [{ action: 'secret.set', subject: `${providerKeyKind} ${provider}` }],
     }));
-    return { provider, is_set: true };
+    return describe(provider, true);
   }
 
   /** Throws `not_found` if no key is stored. */
@@ -88,7 +93,7 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
         audit: [{ action: 'secret.remove', subject: `${providerKeyKind} ${provider}` }],
       };
     });
-    return { provider, is_set: false };
+    return describe(provider, false);
   }
 
   const keyOf = async (userId: number, provider: string | undefined) =>

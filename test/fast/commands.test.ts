@@ -84,7 +84,7 @@ describe('parley settings, audit and secrets', () => {
       assert.match(stdout, /^xai +stored$/m);
       assert.match(stdout, /^openai +–$/m);
       const [first] = jsonLines((await run(['list', '--json'])).stdout);
-      assert.deepEqual(first, { provider: 'anthropic', is_set: false });
+      assert.deepEqual(first, { provider: 'anthropic', is_set: false, is_required: true });
       assert.equal((await run(['remove', 'xai'])).code, 0);
       assert.equal(await isSet(), false);
       assert.match((await run(['remove', 'xai'])).stderr, /No API key of this provider is stored/);

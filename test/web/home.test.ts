@@ -109,6 +109,29 @@ describe('the home screen', { skip: noBrowser }, () => {
     assert.equal((await service.ask('/api/settings')).body.llm_model, 'openai/gpt-5');
   });
 
+  it('says that the model has no API key, until one is stored', async (t) => {
+    const service = await startService({}, t);
+    await service.ask('/api/settings', { json: { llm_model: 'xai/grok-4' } });
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const hint = page.getByText('Your model xai/grok-4 needs an API key of xai.');
+    await hint.waitFor();
+    await page.getByRole('button', { name: 'More options' }).click();
+    const model = page.getByLabel('Model', { exact: true });
+    await model.fill('mistral/devstral-medium');
+    await page.getByText('No API key of mistral is stored. You can store it in the settings.').waitFor();
+    await model.fill('ollama/qwen3');
+    await page.getByText('No API key of mistral').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Store the API key' }).click();
+    await page.getByRole('button', { name: 'Add: xai' }).click();
+    await page.locator('.entry-form').getByLabel('API key', { exact: true }).fill('sk-mine');
+    await page.getByRole('button', { name: 'Save key' }).click();
+    await page.getByText('A key is stored.').waitFor();
+    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByLabel('Message to the agent').waitFor();
+    await hint.waitFor({ state: 'detached' });
+  });
+
   it('accepts images by paste and drop, and no other files', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);

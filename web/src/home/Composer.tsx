@@ -16,6 +16,7 @@ import { agentValue } from '../session/agentNames.ts';
 import { useAgentChoices } from '../session/agents.ts';
 import { type DraftChange, resolveChange, useDraft } from '../session/drafts.ts';
 import { useModelNames } from '../session/models.ts';
+import { useMissingKey } from '../session/providerKeys.ts';
 import { useParley } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -69,6 +70,9 @@ function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
   const settings = useSettings().data;
   const { choices, missingHint } = useAgentChoices();
   const agent = draft.agent ?? agentValue(settings?.agent ?? null);
+  const withoutKey = useMissingKey()(draft.model);
+  // The error of the field says the same.
+  const isKeyShown = draft.model.trim() !== '' && fieldErrors.model === undefined;
   return (
     <div className="more-options">
       <SelectField
@@ -81,7 +85,7 @@ function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
       />
       <TextField
         label={home.model}
-        hint={home.modelHint}
+        hint={isKeyShown && withoutKey !== undefined ? home.keyHint(withoutKey) : home.modelHint}
         mono
         value={draft.model}
         placeholder={settings?.llm_model ?? ''}

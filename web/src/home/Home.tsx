@@ -4,19 +4,24 @@ import { Link } from 'wouter';
 import { Callout } from '../components/Callout.tsx';
 import { visibleLine } from '../components/visibleText.ts';
 import { isBuiltin } from '../session/agentNames.ts';
+import { useMissingKey } from '../session/providerKeys.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';
 import { ConversationList } from './ConversationList.tsx';
 
-/** Only the built-in agent needs a model in the settings; other agents may bring their own. */
+/** Only the built-in agent needs a model and its key in the settings; other agents may bring their own. */
 function ModelHint() {
   const { home } = useTexts();
   const { data: settings } = useSettings();
-  if (settings === undefined || settings.llm_model !== null || !isBuiltin(settings.agent)) return null;
+  const provider = useMissingKey()('');
+  if (settings === undefined || !isBuiltin(settings.agent)) return null;
+  const { llm_model: model } = settings;
+  if (model !== null && provider === undefined) return null;
   return (
     <Callout kind="warning">
-      {home.noModel} <Link href="/settings/model">{home.setModel}</Link>
+      {model === null ? home.noModel : home.noKey(visibleLine(model), provider ?? '')}{' '}
+      <Link href="/settings/model">{model === null ? home.setModel : home.setKey}</Link>
     </Callout>
   );
 }

@@ -1,9 +1,10 @@
 // The API keys of model providers. They can be stored, replaced and removed, but are never shown.
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ProviderKey } from '../../../src/client/parley.ts';
 import { ErrorCallout } from '../components/Callout.tsx';
 import { ConfirmDialog } from '../components/ConfirmDialog.tsx';
+import { providerKeysKey, useProviderKeys } from '../session/providerKeys.ts';
 import { useParley } from '../session/session.tsx';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { EntryForm } from './entries/EntryForm.tsx';
@@ -11,8 +12,6 @@ import { Entry, EntryButton, EntryList } from './entries/EntryList.tsx';
 import { SecretInput } from './entries/SecretInput.tsx';
 import { type EntryFormState, useEntryForm } from './entries/useEntryForm.ts';
 import { Card } from './form/Section.tsx';
-
-const queryKey = ['provider-keys'];
 
 type KeyForm = EntryFormState<object>;
 
@@ -73,11 +72,8 @@ export function ProviderKeys() {
   const { providerKeys: texts, remove } = useSettingsTexts();
   const parley = useParley();
   const queries = useQueryClient();
-  const refresh = () => queries.invalidateQueries({ queryKey });
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => parley.providerKeys.list({ signal }),
-  });
+  const refresh = () => queries.invalidateQueries({ queryKey: providerKeysKey });
+  const { data, error, refetch } = useProviderKeys();
   const [removing, setRemoving] = useState<string>();
   const form = useEntryForm<object>('providerKey', {
     empty: {},

@@ -120,6 +120,10 @@ export const de: Texts = {
     showMore: 'Mehr anzeigen',
     noModel: 'Es ist kein Modell eingestellt. Agenten benötigen ein Modell.',
     setModel: 'Modell auswählen',
+    noKey: (model, provider) => `Ihr Modell ${model} benötigt einen API-Schlüssel von ${provider}.`,
+    setKey: 'API-Schlüssel speichern',
+    keyHint: (provider) =>
+      `Von ${provider} ist kein API-Schlüssel gespeichert. Sie können ihn in den Einstellungen speichern.`,
     deleted: (title) => `Gelöscht: ${title}`,
   },
   status: {

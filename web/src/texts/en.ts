@@ -117,6 +117,9 @@ export const en = {
     showMore: 'Show more',
     noModel: 'No model is set. Agents need one to work.',
     setModel: 'Choose a model',
+    noKey: (model: string, provider: string) => `Your model ${model} needs an API key of ${provider}.`,
+    setKey: 'Store the API key',
+    keyHint: (provider: string) => `No API key of ${provider} is stored. You can store it in the settings.`,
     deleted: (title: string) => `Deleted: ${title}`,
   },
   status: {
