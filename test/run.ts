@@ -65,13 +65,13 @@ const postgres = await startPostgres({ fsync: false });
 process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
 await createTemplate();
 const reporter = new URL('./support/reporter.ts', import.meta.url).href;
-const builtThreads = new URL('./support/builtThreads.ts', import.meta.url).href;
+const useBuild = new URL('./support/useBuild.ts', import.meta.url).href;
 const { flags, minutesMax } = group;
 const shards = files.length > 0 ? 1 : (group.shards ?? 1);
 
 function runShard(shard: number): Promise<number> {
   const args = [
-    `--import=${builtThreads}`,
+    `--import=${useBuild}`,
     '--test',
     `--test-reporter=${reporter}`,
     ...flags,

@@ -13,8 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { createScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
+import { builtinSettings, listenForModel } from '../support/builtinRuns.ts';
 import { createSite } from '../support/process.ts';
 import { projectDir } from '../support/program.ts';
+import { uploadFiles } from '../support/uploads.ts';
+import { createWorkerSite } from '../support/workers.ts';
 import { git, newConversationFolder, putFiles } from '../support/workspace.ts';
 
 const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
@@ -61,5 +65,20 @@ describe('the built program', { timeout: 60_000 }, () => {
     assert.equal(run(), 'built');
     utimesSync(join(dir, 'src/main.ts'), inSeconds(20), inSeconds(20));
     assert.equal(run(), 'sources');
+  });
+});
+
+describe('the sources', { timeout: 120_000 }, () => {
+  it('run the built-in agent, read its workspace and write into it, each in a sandbox, without a build', async (t) => {
+    const model = createScriptedModel([{ run: 'echo made >made.txt' }, { say: 'The end.' }]);
+    const { serve } = await createWorkerSite('sqlite', t, join(projectDir, 'src/main.ts'));
+    const service = await serve({ PARLEY_SANDBOX: 'auto', ...(await listenForModel(t, model)) });
+    await service.set(builtinSettings);
+    const id = await service.create('from the sources');
+    assert.deepEqual(await service.turns(id, 1), ['The end.']);
+    const { body } = await uploadFiles(service, id, [['sent.txt', 'sent']]);
+    assert.equal(body.files?.[0]?.path, '/workspace/sent.txt', JSON.stringify(body));
+    const { body: files } = await service.ask(`/api/conversations/${id}/list-files`);
+    assert.deepEqual(files, ['made.txt', 'sent.txt']);
   });
 });
