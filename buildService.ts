@@ -71,7 +71,15 @@ export async function buildService(out: string, mains: readonly string[] = []): 
   await esbuild.build({ ...common, entryPoints: inside });
   // With its libraries, for what is beside a program is not always there where it runs.
   const agent = ['src/agents/builtin/main.ts'];
-  await esbuild.build({ ...common, entryPoints: agent, external: [], splitting: true, minify: true });
+  await esbuild.build({
+    ...common,
+    entryPoints: agent,
+    external: [],
+    splitting: true,
+    // Not `minifySyntax`: esbuild 0.27 then drops `using` where the variable is used once, and nothing is closed.
+    minifyWhitespace: true,
+    minifyIdentifiers: true,
+  });
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
   return true;
 }

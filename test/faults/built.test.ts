@@ -4,6 +4,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -47,6 +48,17 @@ describe('the built program', { timeout: 60_000 }, () => {
     assert.equal(code, 0);
     assert.match(stdout, /owner/);
     assert.match((await site.run(['agents', 'list', '--json'])).stdout, /"id":"opencode"/);
+  });
+
+  it('closes what the sources close: every declaration with using is kept', () => {
+    const count = (folder: string, extension: string) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith(extension) && !name.endsWith('.test.ts'))
+        .map((name) => readFileSync(join(folder, name), 'utf8').match(/\busing \w+ ?=/g)?.length ?? 0)
+        .reduce((sum, found) => sum + found, 0);
+    const declared = count(join(projectDir, 'src/agents/builtin'), '.ts');
+    assert.ok(declared > 0);
+    assert.ok(count(join(projectDir, 'dist-test/agents/builtin'), '.js') >= declared);
   });
 
   it('is what ./parley runs, unless a source is newer', (t) => {
