@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { mainFile } from '../../test/support/program.ts';
 import { chooseAgent } from './choose.ts';
 import { type AgentSearch, type FoundAgent, findAgent, settingsFolder } from './find.ts';
 import type { Profile } from './profileSchema.ts';
@@ -224,10 +225,9 @@ describe('finding a program of Parley itself', () => {
 
   it('runs it with the Node of Parley, and can read all of Parley', async () => {
     const found = await find(own('main.ts'), { path: '/nonexistent' });
-    const main = resolve(import.meta.dirname, '../main.ts');
-    assert.deepEqual(found?.start, [node, main]);
+    assert.deepEqual(found?.start, [node, mainFile]);
     const packages = realpathSync(resolve(import.meta.dirname, '../../node_modules'));
-    assert.deepEqual(found.readable.slice(0, 3), [dirname(main), packages, node]);
+    assert.deepEqual(found.readable.slice(0, 3), [dirname(mainFile), packages, node]);
   });
 
   it('finds nothing if it is not part of this version', async () => {
