@@ -82,7 +82,7 @@ for (const kind of databaseKinds) {
       const started = join(root, 'workspace/started');
       await sendCommand(runs, id, 'echo once >> started; sleep 600');
       await sendCommand(runs, id, 'echo never >> started');
-      await until('it runs', async () => existsSync(started));
+      await until('it runs', () => existsSync(started) && readFileSync(started, 'utf8') === 'once\n');
       await runs.stop(id);
       const found = await results(runs, id, 2);
       assert.deepEqual(
@@ -107,7 +107,7 @@ for (const kind of databaseKinds) {
       const { root } = await filesOf(storage, id);
       const started = join(root, 'workspace/started');
       await sendCommand(runs, id, 'echo once >> started; sleep 600');
-      await until('it runs', async () => existsSync(started));
+      await until('it runs', () => existsSync(started) && readFileSync(started, 'utf8') === 'once\n');
       await runs.service.stop();
       const next = await startRuns({ storage }, t);
       await next.reaches(id, 'RUNNING');
