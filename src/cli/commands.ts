@@ -30,6 +30,7 @@ export const sections: readonly Section[] = [
       conversations.renameCommand,
       conversations.changeCommand,
       conversations.diffCommand,
+      conversations.pullCommand,
       conversations.filesCommand,
       conversations.catCommand,
       conversations.uploadCommand,

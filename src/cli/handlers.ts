@@ -20,6 +20,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   rename: async () => (await import('./commands/manage.ts')).rename,
   change: async () => (await import('./commands/manage.ts')).change,
   diff: async () => (await import('./commands/diff.ts')).diff,
+  pull: async () => (await import('./commands/pull.ts')).pull,
   files: async () => (await import('./commands/files.ts')).files,
   cat: async () => (await import('./commands/files.ts')).cat,
   upload: async () => (await import('./commands/upload.ts')).upload,

@@ -29,6 +29,10 @@ export function workspaceCalls(connection: Connection) {
     microagents: (id: string, { signal }: CallOptions = {}): Promise<WorkspaceMicroagents> =>
       requestJson<WorkspaceMicroagents>(connection, pathOf(id, '/microagents'), { signal }),
 
+    /** Returns all changes as a patch for `git apply`; with `start`, only those since the agent began. */
+    patch: (id: string, from: 'base' | 'start' = 'base', { signal }: CallOptions = {}): Promise<Blob> =>
+      request(connection, pathOf(id, '/git/patch'), { query: { from }, signal, isLong: true }, readBlob),
+
     /** Returns the whole workspace as an archive. */
     zip: (id: string, { signal }: CallOptions = {}): Promise<Blob> =>
       request(connection, pathOf(id, '/zip-directory'), { signal, isLong: true }, readBlob),

@@ -289,6 +289,34 @@ export const diffCommand = declare({
   topics,
 });
 
+export const pullCommand = declare({
+  name: 'pull',
+  summary: 'Bring the work of a conversation into a local repository',
+  description:
+    'Creates a branch with everything that a conversation has changed, or with --apply changes the files of the working tree. A branch is never moved. Files with changes of yours are only overwritten if you agree, and are kept under a ref.',
+  arguments: [conversationArgument],
+  options: {
+    apply: { type: 'boolean', help: 'Change the files of the working tree instead of creating a branch.' },
+    branch: {
+      type: 'string',
+      value: 'NAME',
+      help: 'The name of the new branch. If it exists, it gets a number.',
+      shownDefault: 'parley/ID',
+    },
+    folder: {
+      type: 'string',
+      value: 'FOLDER',
+      help: 'The local folder.',
+      shownDefault: 'the current folder',
+      completes: 'files',
+    },
+    force: { type: 'boolean', help: 'With --apply: do not ask before files with changes are overwritten.' },
+    ...jsonOption,
+  },
+  examples: ['pull 01a1dd04', 'pull 01a1dd04 --apply'],
+  topics,
+});
+
 export const filesCommand = declare({
   name: 'files',
   summary: 'List the files of a conversation',

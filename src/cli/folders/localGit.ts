@@ -75,7 +75,7 @@ export async function runGit(
     );
   });
   const stderr = Buffer.concat(pieces.stderr).toString();
-  const [command = ''] = args;
+  const command = args.find((arg, i) => !arg.startsWith('-') && args[i - 1] !== '-c') ?? '';
   if (bytes > outputBytesMax) throw new GitError(`git ${command} returned more than this command reads.`);
   if (code !== 0 && !allowed.includes(code))
     throw new GitError(`git ${command} failed: ${firstError(stderr) || `exit code ${code}`}`);

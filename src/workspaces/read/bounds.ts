@@ -8,6 +8,7 @@ export const inspectionBounds: InspectionBounds = {
   fileBytesMax: mib,
   zipEntriesMax: 50_000,
   zipBytesMax: kib * mib,
+  patchBytesMax: 64 * mib,
   gitAddressBytesMax: 2 * kib * mib,
 };
 

@@ -24,7 +24,13 @@ async function archive(workspace: string, bounds = {}): Promise<Buffer> {
   const sandbox = await openInspectionSandbox(workspace);
   const { signal } = new AbortController();
   return buffer(
-    await download(sandbox, { ...inspectionBounds, ...bounds }, signal, () => void sandbox.close()),
+    await download(
+      sandbox,
+      { command: 'zip' },
+      { ...inspectionBounds, ...bounds },
+      signal,
+      () => void sandbox.close(),
+    ),
   );
 }
 
@@ -245,7 +251,13 @@ describe('an archive of a workspace', () => {
       return program;
     };
     const gone = new AbortController();
-    const stream = await download({ ...opened, start }, inspectionBounds, gone.signal, () => {});
+    const stream = await download(
+      { ...opened, start },
+      { command: 'zip' },
+      inspectionBounds,
+      gone.signal,
+      () => {},
+    );
     gone.abort();
     assert.equal((await program?.ended)?.signal, 'SIGKILL');
     await assert.rejects(buffer(stream), 'half an archive is not taken for a whole one');

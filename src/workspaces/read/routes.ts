@@ -1,4 +1,4 @@
-// GET …/git/changes, …/git/diff, …/list-files, …/select-file and …/zip-directory of a conversation's workspace.
+// GET …/git/changes, …/git/diff, …/git/patch, …/list-files, …/select-file and …/zip-directory of a conversation's workspace.
 
 import type { FastifyRequest, preValidationHookHandler } from 'fastify';
 import Type from 'typebox';
@@ -14,6 +14,7 @@ import {
   GitDiff,
   GitDiffQuery,
   ListFilesQuery,
+  PatchQuery,
   SelectedFile,
   SelectFileQuery,
   WorkspaceMicroagents,
@@ -155,6 +156,45 @@ function microagentsRoute(app: Server, workspaces: Workspaces, passOn: PassOn): 
   );
 }
 
+function patchRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void {
+  app.get(
+    '/api/conversations/:id/git/patch',
+    {
+      preValidation: once,
+      preHandler: passOn,
+      config: {
+        access,
+        document: {
+          errors: gitErrors,
+          responses: {
+            200: {
+              description: 'A patch.',
+              mediaType: 'text/x-patch',
+              anyOf: [Type.Unsafe<string>({ type: 'string', format: 'binary' })],
+            },
+          },
+        },
+      },
+      schema: {
+        tags,
+        operationId: 'getGitPatch',
+        summary: 'Download all changes as a patch',
+        description:
+          'Returns a patch for `git apply` with all changes of the workspace, committed or not, binary and untracked files included, at most 64 MiB. Its first line is `# base: ` with the commit that the conversation began at, or `none`. Repositories in subfolders are not included.',
+        params: ConversationParams,
+        querystring: PatchQuery,
+      },
+    },
+    async (request, reply) => {
+      const patch = await workspaces.patch(askingOf(request), request.query.from);
+      reply.type('text/x-patch').header('content-disposition', 'attachment; filename="workspace.patch"');
+      if (request.method !== 'HEAD') return reply.send(patch);
+      patch.destroy();
+      return reply.send();
+    },
+  );
+}
+
 function archiveRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   app.get(
     '/api/conversations/:id/zip-directory',
@@ -196,5 +236,6 @@ export function workspaceRoutes(app: Server, workspaces: Workspaces, passOn: Pas
   gitRoutes(app, workspaces, passOn);
   fileRoutes(app, workspaces, passOn);
   microagentsRoute(app, workspaces, passOn);
+  patchRoute(app, workspaces, passOn);
   archiveRoute(app, workspaces, passOn);
 }

@@ -26,6 +26,17 @@ export const GitDiffQuery = Type.Object({
   path: path('A file in the workspace, which may have been deleted.', 1),
 });
 
+export const PatchQuery = Type.Object({
+  from: Type.Optional(
+    oneOf(['base', 'start'], {
+      description:
+        '`base`: everything since the commit at which the conversation began. `start`: without the changes that came with the workspace (`workspace_patch`).',
+      default: 'base',
+    }),
+  ),
+});
+export type PatchQuery = Type.Static<typeof PatchQuery>;
+
 export const GitChange = Type.Object(
   {
     status: oneOf(['M', 'A', 'D'], {

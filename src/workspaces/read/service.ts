@@ -10,11 +10,11 @@ import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { withoutWorkspace } from '../paths.ts';
 import { downloadGate, inspectionBounds, inspectionGate } from './bounds.ts';
 import { download } from './download.ts';
-import type { Inspection, InspectionBounds, InstructionFile } from './inside/request.ts';
+import type { Download, Inspection, InspectionBounds, InstructionFile } from './inside/request.ts';
 import { inspectWorkspace } from './inspect.ts';
 import { toMicroagents } from './microagents.ts';
 import { noWorkspace } from './refusals.ts';
-import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
+import type { GitChange, GitDiff, PatchQuery, SelectedFile } from './schema.ts';
 
 /** Opens a sandbox without network on the workspace of a conversation; undefined if it has none on this machine. */
 type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
@@ -76,7 +76,7 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     }
   }
 
-  async function archive(asking: WorkspaceRequest): Promise<Readable> {
+  async function startDownload(asking: WorkspaceRequest, what: Download): Promise<Readable> {
     const leaveGate = await downloads.enter(asking.principal.userId, asking.signal);
     let sandbox: OpenSandbox | undefined;
     const end = () => {
@@ -86,7 +86,7 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     };
     try {
       sandbox = await openSandboxFor(asking);
-      return await download(sandbox, bounds, asking.signal, end);
+      return await download(sandbox, what, bounds, asking.signal, end);
     } catch (error) {
       end();
       throw error;
@@ -104,7 +104,9 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
       (await runInspection(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
     microagents: async (asking: WorkspaceRequest) =>
       toMicroagents((await runInspection(asking, { command: 'microagents' })) as InstructionFile[]),
-    archive,
+    archive: (asking: WorkspaceRequest) => startDownload(asking, { command: 'zip' }),
+    patch: (asking: WorkspaceRequest, from: PatchQuery['from'] = 'base') =>
+      startDownload(asking, { command: 'patch', from }),
     /** Ends all inspections. */
     close: async () => {
       await Promise.all([...open].map(closeSandbox));

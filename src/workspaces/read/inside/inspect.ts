@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { listChanges, readDiff } from './changes.ts';
 import { Refused, readContained } from './contained.ts';
 import { readInstructions } from './instructions.ts';
+import { createPatch } from './patch.ts';
 import type { InspectionReply, InspectionRequest, Refusal } from './request.ts';
 import { toText } from './text.ts';
 import { listFolder, listTree } from './tree.ts';
@@ -32,7 +33,8 @@ async function inspect(root: string, request: InspectionRequest): Promise<unknow
     case 'read':
       return { code: readFile(root, request.path, bounds.fileBytesMax) };
     case 'zip':
-      throw new Error('an archive is not an answer');
+    case 'patch':
+      throw new Error('a download is not an answer');
   }
 }
 
@@ -51,6 +53,8 @@ async function answer(root: string, request: InspectionRequest): Promise<Readabl
       // The whole tree is read before the first byte, so that an archive that is too large is refused and not cut off.
       return Readable.from(zip(listTree(root, bounds), bounds.zipBytesMax));
     }
+    if (request.command === 'patch')
+      return Readable.from([await createPatch(root, request.from, request.bounds)]);
     return reply({ answer: await inspect(root, request) });
   } catch (error) {
     return reply({ refused: refusalOf(error) });

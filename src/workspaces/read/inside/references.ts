@@ -15,6 +15,8 @@ export interface References {
   readonly origin: string | undefined;
   /** Where the work began: at the cloned commit, or in an empty repository; undefined if that is no longer known. */
   readonly start: Start | undefined;
+  /** The workspace as it was when the agent began, if changes of the user came with it. */
+  readonly started: string | undefined;
 }
 
 type Start = { readonly commit: string } | 'empty';
@@ -60,5 +62,6 @@ export function readReferences(gitDir: string): References {
   const [, branch] = /^refs\/heads\/(.+)$/.exec(targetOf(read('HEAD')) ?? '') ?? [];
   const ofBranch = branch === undefined ? undefined : resolve(ofOrigin + branch);
   const origin = ofBranch ?? resolve(`${ofOrigin}HEAD`) ?? onlyOne();
-  return { head: resolve('HEAD'), origin, start: readStart(gitDir) };
+  const started = resolve('refs/parley/start');
+  return { head: resolve('HEAD'), origin, start: readStart(gitDir), started };
 }

@@ -11,7 +11,7 @@ import type { InspectionBounds, Refusal } from './request.ts';
 
 const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
 /** Git knows this tree even if it is not stored. */
-const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+export const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 /** Matches configuration of a repository whose objects or references have another format. */
 const otherFormat = /^\s*(objectformat|refstorage)\s*=\s*"?(?!sha1|files)/im;
 const configBytesMax = 1_024 * 1_024;
@@ -35,8 +35,17 @@ const run = promisify(execFile);
 export interface Repository {
   /** The commit that changes are compared with. */
   base(): Promise<string>;
+  /** Where the agent's own work began, if changes of the user came with the workspace. */
+  readonly started: string | undefined;
   /** Runs git and returns its output. */
   git(...args: string[]): Promise<Buffer>;
+  run(args: readonly string[], options?: RunOptions): Promise<Buffer>;
+}
+
+interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: Buffer;
+  readonly outputBytesMax?: number;
 }
 
 interface GitFailure {
@@ -49,12 +58,14 @@ interface GitFailure {
 const notFound = 127;
 /** Git cannot limit its own memory, and Node, which starts it, could not run with this limit. */
 const limitScript = 'ulimit -v "$1"; shift; exec git "$@"';
+const unfetched = /unable to read [0-9a-f]{40}|missing blob object/;
 const outOfMemory = /out of memory|cannot allocate memory|cannot be mapped/i;
 
 function refusalOf({ code, stderr }: GitFailure): Refusal {
   if (code === notFound) return 'no_git';
-  const large = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' || outOfMemory.test(stderr?.toString() ?? '');
-  return large ? 'too_large' : 'odd_repository';
+  const text = stderr?.toString() ?? '';
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' || outOfMemory.test(text)) return 'too_large';
+  return unfetched.test(text) ? 'not_fetched' : 'odd_repository';
 }
 
 /** Whether a folder, relative to the workspace, has its own repository. */
@@ -122,11 +133,15 @@ export function openRepository(
   const env = environment(gitDir, workTree);
   const references: References = readReferences(gitDir);
 
-  async function git(...args: string[]): Promise<Buffer> {
+  async function runGit(args: readonly string[], more: RunOptions = {}): Promise<Buffer> {
+    const { input, outputBytesMax: maxBuffer = gitOutputBytesMax } = more;
     try {
-      const bounds = { cwd: workTree, env, encoding: 'buffer', maxBuffer: gitOutputBytesMax } as const;
+      const bounds = { cwd: workTree, env: { ...env, ...more.env }, encoding: 'buffer', maxBuffer } as const;
       const script = ['-c', limitScript, 'git', String(gitAddressBytesMax / 1_024)];
-      return (await run('sh', [...script, ...options, ...args], bounds)).stdout;
+      const running = run('sh', [...script, ...options, ...args], bounds);
+      // Git may end before it has read everything.
+      running.child.stdin?.on('error', () => {}).end(input);
+      return (await running).stdout;
     } catch (error) {
       const failure = error as GitFailure;
       // Some commands report an empty result this way.
@@ -134,6 +149,8 @@ export function openRepository(
       throw new Refused(refusalOf(failure));
     }
   }
+
+  const git = (...args: string[]) => runGit(args);
 
   async function base(): Promise<string> {
     const { head, start } = references;
@@ -146,5 +163,5 @@ export function openRepository(
     return common === '' ? from : common;
   }
 
-  return { base, git };
+  return { base, started: references.started, git, run: runGit };
 }

@@ -9,6 +9,8 @@ export interface InspectionBounds {
   readonly zipEntriesMax: number;
   /** The size of all files of an archive, before compression. */
   readonly zipBytesMax: number;
+  /** The size of a patch. */
+  readonly patchBytesMax: number;
   /** The address space of each git process. */
   readonly gitAddressBytesMax: number;
 }
@@ -19,7 +21,12 @@ export type Inspection =
   | { readonly command: 'list'; readonly path: string }
   | { readonly command: 'read'; readonly path: string }
   | { readonly command: 'microagents' }
-  | { readonly command: 'zip' };
+  | { readonly command: 'zip' }
+  /** Changes since the base commit, or only those since the agent began. */
+  | { readonly command: 'patch'; readonly from: 'base' | 'start' };
+
+/** Inspections whose answers are streams of bytes. */
+export type Download = Extract<Inspection, { command: 'zip' | 'patch' }>;
 
 /** A file that instructs agents, as it is. */
 export interface InstructionFile {
@@ -41,5 +48,5 @@ export type Refusal =
   | 'not_fetched'
   | 'no_git';
 
-/** Written to standard output as JSON. An archive is written directly, and never starts with a brace. */
+/** Written to standard output as JSON. Archives and patches are written directly, and never start with a brace. */
 export type InspectionReply = { readonly answer: unknown } | { readonly refused: Refusal };

@@ -1,0 +1,135 @@
+// `parley pull`: brings the work of a conversation into a local repository.
+import { resolve } from 'node:path';
+import type { ConversationInfo, Parley } from '../../client/parley.ts';
+import { RefusalError } from '../../errors.ts';
+import { isBranchName } from '../../git/remote.ts';
+import type { Handler, Parsed } from '../command.ts';
+import { connect } from '../connection/connection.ts';
+import { getConversation } from '../connection/conversationId.ts';
+import type { pullCommand } from '../declarations/conversations.ts';
+import { exits } from '../exits.ts';
+import { findLine } from '../folders/localGit.ts';
+import { getCommit, pullBranch } from '../folders/pullBranch.ts';
+import { pullChanges } from '../folders/pullChanges.ts';
+import { listNames, type PulledPatch, readPulledPatch } from '../folders/pulledPatch.ts';
+import { openUntrustedGit, type UntrustedGit } from '../folders/untrustedGit.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
+import { plainLine, shellWord } from '../terminal/plainText.ts';
+import { ask, canAsk } from '../terminal/prompt.ts';
+
+const shortIdChars = 8;
+
+interface Pull {
+  readonly options: Parsed<typeof pullCommand>['options'];
+  readonly output: Output;
+  readonly parley: Parley;
+  readonly info: ConversationInfo;
+  readonly git: UntrustedGit;
+  readonly top: string;
+  readonly hasRepository: boolean;
+}
+
+/** The start of the id, as far as it may be in the name of a branch. */
+function shortName({ conversation_id: id }: ConversationInfo): string {
+  return (
+    id
+      .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+      .slice(0, shortIdChars)
+      .replace(/^-+/, '') || 'conversation'
+  );
+}
+
+async function readPatch({ parley, info, git }: Pull, from: 'base' | 'start'): Promise<PulledPatch> {
+  return readPulledPatch(git, await parley.workspace.patch(info.conversation_id, from));
+}
+
+function countOf({ paths }: PulledPatch): string {
+  return paths.length === 1 ? '1 changed file' : `${paths.length} changed files`;
+}
+
+function nothing({ output, info }: Pull): number {
+  if (output.isJson) output.json({ conversation_id: info.conversation_id, files: 0 });
+  else output.note('No changes yet.\n');
+  return exits.done;
+}
+
+async function toBranch(pull: Pull): Promise<number> {
+  const { options, output, info, git } = pull;
+  if (!pull.hasRepository)
+    throw new RefusalError('This folder is not a Git repository; use --apply, or name one with --folder.');
+  const name = options.branch ?? `parley/${shortName(info)}`;
+  if (!isBranchName(name)) throw new RefusalError('The name of the branch is not valid in Git.');
+  const since = await readPatch(pull, 'base');
+  // A conversation without a base commit began with a copy of the files, so that only later changes are of interest.
+  const patch = since.base === undefined ? await readPatch(pull, 'start') : since;
+  if (patch.paths.length === 0) return nothing(pull);
+  const title = plainLine(info.title ?? '') || 'Changes of an agent';
+  const message = `${title}\n\nParley-Conversation: ${info.conversation_id}\n`;
+  const { branch, isNew } = await pullBranch({ git, patch, name, message });
+  if (output.isJson) {
+    output.json({ conversation_id: info.conversation_id, branch, files: patch.paths.length, created: isNew });
+    return exits.done;
+  }
+  const done = isNew ? `Created the branch ${branch} with` : `The branch ${branch} already has`;
+  output.text(`${done} ${countOf(patch)}.\n`);
+  if (patch.guarded.length > 0)
+    output.note(
+      `Review these files before you check it out, because programs on your machine act on them by themselves: ${listNames(patch.guarded)}.\n`,
+    );
+  output.note(output.style('dim', `git diff ...${shellWord(branch)}\ngit switch ${shellWord(branch)}\n`));
+  return exits.done;
+}
+
+/** Prints the reasons, and asks the person at the terminal, if there is one. */
+async function confirmPull({ options, output }: Pull, reasons: readonly string[]): Promise<boolean> {
+  for (const reason of reasons) output.note(`${reason}\n`);
+  if (options.force) return true;
+  if (output.isJson || !canAsk()) {
+    output.note(
+      'Nothing was changed. Commit or stash your changes, leave out --apply to get a branch, or use --force.\n',
+    );
+    return false;
+  }
+  return /^y(es)?$/i.test((await ask('Apply the changes nevertheless? [y/N] ')).trim());
+}
+
+async function toWorkingTree(pull: Pull): Promise<number> {
+  const { output, info, git, top, hasRepository } = pull;
+  const patch = await readPatch(pull, 'start');
+  if (patch.paths.length === 0) return nothing(pull);
+  if (hasRepository && patch.base !== undefined) await getCommit(git, patch.base);
+  const pulled = await pullChanges({
+    git,
+    patch,
+    top,
+    hasRepository,
+    mayGoOn: (reasons) => confirmPull(pull, reasons),
+    backupRef: `refs/parley/before-${shortName(info)}`,
+  });
+  if (pulled.outcome === 'refused') return exits.failed;
+  const { backup } = pulled;
+  if (output.isJson)
+    output.json({
+      conversation_id: info.conversation_id,
+      files: patch.paths.length,
+      ...(backup && { backup }),
+    });
+  else output.text(`Applied ${countOf(patch)} to the working tree.\n`);
+  if (backup !== undefined)
+    output.note(`Your files as they were before: git restore --source=${backup} -- FILE\n`);
+  return exits.done;
+}
+
+export const pull: Handler<typeof pullCommand> = async ({ args, options }) => {
+  if (options.apply && options.branch !== undefined)
+    throw new RefusalError('--branch names a new branch, and --apply creates none; leave out one of them.');
+  const output = createOutput(options);
+  const folder = resolve(options.folder ?? '.');
+  const repository = await findLine(folder, ['rev-parse', '--show-toplevel']);
+  const top = repository ?? folder;
+  const git = await openUntrustedGit(top);
+  const parley = connect();
+  const info = await getConversation(parley, args.id);
+  const all = { options, output, parley, info, git, top, hasRepository: repository !== undefined };
+  return options.apply ? toWorkingTree(all) : toBranch(all);
+};
