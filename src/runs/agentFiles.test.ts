@@ -5,6 +5,7 @@ import {
   copyFileSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -99,7 +100,7 @@ describe('an agent that is installed in the data folder', () => {
   it('is missing after it was removed, and the message says how to install it', async (t) => {
     const storage = await prepareStorage(t);
     const runs = await startRuns({ storage }, t);
-    writeFileSync(join(storage.dataDir, 'agents/fake/installed.json'), '');
+    rmSync(join(storage.dataDir, 'agents/fake/installed.json'));
     const id = await runs.create('say hello');
     await runs.reaches(id, 'STOPPED');
     const { stop_reason: reason } = await runs.info(id);
