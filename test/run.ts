@@ -1,17 +1,27 @@
 // Runs one group of tests beside a real PostgreSQL: `node test/run.ts fast [file…]`. The exit code is theirs.
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createTemplate } from './support/databases.ts';
 import { startPostgres } from './support/postgresServer.ts';
 import { compileCacheDir, prepareProgram } from './support/program.ts';
+import { readResults, summarize } from './support/results.ts';
 
 interface Group {
   readonly files: readonly string[];
   readonly flags: readonly string[];
   /** A run that hangs is ended, and has failed. */
   readonly minutesMax: number;
-  /** Processes that share the files between them. */
-  readonly shards?: number;
+  /** Processes that run at the same time, until all shards of the files are done. */
+  readonly processes?: number;
 }
+
+/**
+ * A group with several processes has this many shards for each of them. Small ones end at about the same time, and a
+ * process that stays small starts its programs faster, because Node copies its page tables for each.
+ */
+const shardsPerProcess = 3;
 
 const groups: Readonly<Record<string, Group>> = {
   fast: {
@@ -23,7 +33,7 @@ const groups: Readonly<Record<string, Group>> = {
     ],
     flags: ['--test-isolation=none'],
     minutesMax: 15,
-    shards: 2,
+    processes: 2,
   },
   // They start programs, and mostly wait for them.
   runs: {
@@ -35,7 +45,7 @@ const groups: Readonly<Record<string, Group>> = {
     ],
     flags: ['--test-isolation=none'],
     minutesMax: 15,
-    shards: 3,
+    processes: 3,
   },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 15 },
   // Not part of `npm test`: processes are killed and databases fail over at many moments, which takes minutes.
@@ -66,8 +76,10 @@ process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
 await createTemplate();
 const reporter = new URL('./support/reporter.ts', import.meta.url).href;
 const useBuild = new URL('./support/useBuild.ts', import.meta.url).href;
-const { flags, minutesMax } = group;
-const shards = files.length > 0 ? 1 : (group.shards ?? 1);
+const { flags, minutesMax, processes = 1 } = group;
+const isWhole = files.length === 0 && processes > 1;
+const shards = isWhole ? processes * shardsPerProcess : 1;
+const resultsDir = mkdtempSync(join(tmpdir(), 'parley-results-'));
 
 function runShard(shard: number): Promise<number> {
   const args = [
@@ -80,14 +92,31 @@ function runShard(shard: number): Promise<number> {
   ];
   const child = spawn(process.execPath, args, {
     stdio: 'inherit',
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCacheDir },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: compileCacheDir,
+      PARLEY_TEST_RESULTS: join(resultsDir, `${shard}.json`),
+    },
     timeout: minutesMax * 60_000,
     killSignal: 'SIGKILL',
   });
   return new Promise((resolve) => child.on('exit', (exitCode) => resolve(exitCode ?? 1)));
 }
 
-const codes = await Promise.all(Array.from({ length: shards }, (_, i) => runShard(i + 1)));
+const codes: number[] = [];
+const waiting = Array.from({ length: shards }, (_, i) => i + 1);
+
+async function runWaiting(): Promise<void> {
+  for (let shard = waiting.shift(); shard !== undefined; shard = waiting.shift())
+    codes.push(await runShard(shard));
+}
+
+await Promise.all(Array.from({ length: processes }, runWaiting));
+const results = readResults(resultsDir);
+rmSync(resultsDir, { recursive: true });
+process.stdout.write(summarize(results));
+// Whatever its exit code is: a process without results has not run its tests.
+if (results.length < shards) codes.push(1);
 await postgres.stop();
 // Said outright: a hook of the embedded server would otherwise end this process with 0.
 process.exit(Math.max(...codes));

@@ -56,7 +56,7 @@ describe('the report of the tests', () => {
        describe('a suite', { skip: 'no browser' }, () => it('one', () => {}));
        it('another', () => {});`,
     );
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const { NODE_TEST_CONTEXT: _, PARLEY_TEST_RESULTS: _file, ...env } = process.env;
     const args = ['--test', `--test-reporter=${join(root, 'test/support/reporter.ts')}`, file];
     const said = execFileSync(process.execPath, args, { env, encoding: 'utf8' });
     assert.match(said, /^skipped: all of a suite \(no browser\)$/m);

@@ -1,7 +1,8 @@
-// Prints failures in full, a summary of passes, and the slowest tests at the end.
+// Prints failures in full, a summary of passes, and the slowest tests at the end. Under `test/run.ts`, which has several
+// processes, the end is left to that.
+import { writeFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
-
-const slowestShown = 5;
+import { type Results, slowestOf, summarize } from './results.ts';
 
 interface Ended {
   readonly name: string;
@@ -49,12 +50,15 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     }
     if (!isSuite || ended.skip) tests.push(ended);
   }
-  const slowest = tests
-    .toSorted((a, b) => b.details.duration_ms - a.details.duration_ms)
-    .slice(0, slowestShown);
-  yield '\nslowest:\n';
-  for (const { name, details } of slowest) yield `  ${Math.round(details.duration_ms)} ms  ${name}\n`;
   // A run without tests proves nothing.
   if (tests.length === 0) process.exitCode = 1;
-  yield `\n${tests.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped\n`;
+  const results: Results = {
+    passed: tests.length - failed - skipped,
+    failed,
+    skipped,
+    slowest: slowestOf(tests.map(({ name, details }) => ({ name, ms: details.duration_ms }))),
+  };
+  const file = process.env['PARLEY_TEST_RESULTS'];
+  if (file === undefined) yield summarize([results]);
+  else writeFileSync(file, JSON.stringify(results));
 }
