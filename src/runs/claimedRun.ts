@@ -16,6 +16,8 @@ export interface RunStep {
   readonly commandEnded?: boolean;
   /** The index in `events` of an approval request that waits for the user. */
   readonly approvalRequestIndex?: number;
+  /** The turn has ended by itself, and its user is told unless there is another message. */
+  readonly waitsForAnswer?: boolean;
   /** The last events of a stopped agent. They are sent once and recorded although the conversation is STOPPED. */
   readonly isFinal?: boolean;
 }

@@ -230,6 +230,7 @@ async function converse(
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
       ...(cancellation?.dropped ? { heard: cancellation.id + 1 } : {}),
     },
+    waitsForAnswer: conversation.turn_open === 1 && !wasOpen && cancellation === undefined,
   });
   const { key, user_id: userId, id } = conversation;
   const attachments = createAttachments({

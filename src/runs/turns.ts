@@ -59,6 +59,7 @@ interface EndedTurn {
   readonly progress: RunProgress;
   /** The agent did not end a turn that was cancelled, so the next run must start it again. */
   readonly isAgentLost: boolean;
+  readonly isCancelled: boolean;
 }
 
 /** Why a dead agent stops its conversation. */
@@ -86,13 +87,19 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
     // An agent that is lost may lack the messages of this turn, so they stay recorded. The turn is not continued.
     const progress = isAgentLost ? ({ turn_open: 0 } as const) : turnEnded;
     if (cancellation === undefined)
-      return { events: [...mapper.end(), ...(event === undefined ? [] : [event])], progress, isAgentLost };
+      return {
+        events: [...mapper.end(), ...(event === undefined ? [] : [event])],
+        progress,
+        isAgentLost,
+        isCancelled: false,
+      };
     const { id, dropped } = cancellation;
     return {
       events: [...mapper.end(), cancelled(id, { turn: true, messages: dropped })],
       // The next run must not find the dropped messages.
       progress: { ...progress, ...(dropped ? { heard: id + 1 } : {}) },
       isAgentLost,
+      isCancelled: true,
     };
   }
 
@@ -159,7 +166,7 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
     if (started === undefined) return;
     const early = messages.takeCancellation();
     if (early !== undefined) return recordDropped(early, true);
-    const { events, progress, isAgentLost } = await finish(prompt(blocks, heard));
+    const { events, progress, isAgentLost, isCancelled } = await finish(prompt(blocks, heard));
     if ((await recorder.step({ events, progress })) === undefined) {
       unrecorded = progress;
       await recorder.add(events);
@@ -169,6 +176,7 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
     await recorder.step({
       events: idleEvents(),
       progress: { turn_open: 0, claims: 0, question: null },
+      waitsForAnswer: !isCancelled,
     });
     if (isAgentLost) throw new NextRun();
   }

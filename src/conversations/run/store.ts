@@ -71,6 +71,8 @@ interface RunRecord extends Run {
   readonly events: readonly EventText[];
   /** The index in `events` of an approval request that waits for the user. */
   readonly approvalRequestIndex?: number | undefined;
+  /** The turn has ended by itself, and its user is told unless there is another message. */
+  readonly waitsForAnswer?: boolean | undefined;
   /** Record this even if the user has stopped the conversation meanwhile. */
   readonly isFinal?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
@@ -136,11 +138,12 @@ function changesAgentState({ approvalRequestIndex, progress = {} }: RunRecord): 
 }
 
 /** What the conversation waits for from this step on: an approval, or the next message after the end of a turn. */
-function waitingSince(locked: LockedConversation, { approvalRequestIndex, progress, events, at }: RunRecord) {
+function waitingSince(locked: LockedConversation, record: RunRecord) {
+  const { approvalRequestIndex, waitsForAnswer, events, at } = record;
   const from = locked.next_event;
   if (approvalRequestIndex !== undefined)
     return { waits_for: 'approval', eventId: from + approvalRequestIndex, at } as const;
-  if (progress?.turn_open !== 0 || agentStateOf(locked) !== 'awaiting_user_input') return undefined;
+  if (!waitsForAnswer || agentStateOf(locked) !== 'awaiting_user_input') return undefined;
   return { waits_for: 'answer', eventId: from + events.length - 1, at } as const;
 }
 

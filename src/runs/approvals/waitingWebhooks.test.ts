@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { databaseKinds } from '../../../test/support/databases.ts';
+import { countRows } from '../../../test/support/inspect.ts';
 import { startReceiver } from '../../../test/support/receiver.ts';
 import { startRuns, type TestEvent } from '../../../test/support/runs.ts';
 import { until } from '../../../test/support/until.ts';
@@ -76,6 +77,22 @@ for (const kind of databaseKinds) {
       assert.match(text, /^\*\*Approval needed: /);
       assert.ok(text.endsWith(`[Open the conversation](${publicUrl}/conversations/${id})`), text);
       assert.ok(text.includes('@\u200bchannel') && !text.includes('https://evil'), text);
+    });
+
+    it('is not sent for a turn that its user has cancelled, also if the agent goes on', async (t) => {
+      const { runs, receiver } = await setUp(kind, t);
+      const id = await runs.create('hang');
+      const states = async () => (await runs.events(id)).map(({ extras }) => extras?.['agent_state']);
+      await until('it works', async () => (await states()).includes('running'));
+      await runs.service.ask(`/api/conversations/${id}/cancel`, { method: 'POST' });
+      await until('it waits', async () => (await states()).at(-1) === 'awaiting_user_input', 30_000);
+      await runs.say(id, 'say more');
+      await until('the next end is told', () => receiver.received.length > 0, 30_000);
+      await until('nothing is left', async () => (await countRows(runs.service.storage, 'deliveries')) === 0);
+      assert.deepEqual(
+        receiver.received.map(({ body }) => body.data.message),
+        ['more'],
+      );
     });
 
     it('is discarded with its conversation', async (t) => {
