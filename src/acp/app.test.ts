@@ -144,15 +144,34 @@ describe('an ACP session', () => {
   });
 
   it('ends its turn when it is cancelled, and goes on with the next prompt', async (t) => {
-    const { connect } = await start(t);
+    const { connect, info } = await start(t);
     const client = await connect();
     const id = await client.newSession();
     const turn = client.prompt(id, 'chunks begun|@never');
     await until('the turn has begun', () => client.text(id) === 'begun');
     await client.context.notify(session.cancel, { sessionId: id });
     assert.equal(await turn, 'cancelled');
+    assert.equal((await info(id)).status, 'RUNNING');
+    assert.equal(client.text(id), 'begun');
     assert.equal(await client.prompt(id, 'say Next'), 'end_turn');
     assert.match(client.text(id), /Next$/);
+  });
+
+  it('ends its turn when somebody else cancels it, or while it waits for approval', async (t) => {
+    const { connect, parley } = await start(t, { settings: { confirmation_mode: true } });
+    const client = await connect({
+      decide: (_, signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve({ outcome: { outcome: 'cancelled' } })),
+        ),
+    });
+    const id = await client.newSession();
+    const turn = client.prompt(id, 'ask-run echo one');
+    await until('the client is asked', () => client.permissions.length === 1);
+    await parley.conversations.cancel(id);
+    assert.equal(await turn, 'cancelled');
+    assert.equal(client.withdrawn.length, 1);
+    assert.equal(await client.prompt(id, 'say Next'), 'end_turn');
   });
 
   it('answers a prompt with an error if the agent cannot work', async (t) => {

@@ -42,7 +42,6 @@ export interface Session {
 interface Prompt {
   /** The id of its message in the log, when that is known. */
   event: number | undefined;
-  isCancelled: boolean;
   settle(end: StopReason | Error): void;
 }
 
@@ -93,9 +92,18 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const done = [...prompts].filter((prompt) => prompt.event !== undefined && prompt.event < event.id);
     if (done.length > 0) {
       const end = await endOf();
-      for (const prompt of done) prompt.settle(prompt.isCancelled ? 'cancelled' : end);
+      for (const prompt of done) prompt.settle(end);
     }
     turnError = undefined;
+  }
+
+  /** Answers the prompts that were cancelled, by this client or another one. Returns whether there were any. */
+  function settleCancelled(event: ParleyEvent): boolean {
+    if (event.type !== 'observation.notice' || event.extras.notice_id !== 'CANCELLED') return false;
+    const { cause = -1 } = event;
+    const done = [...prompts].filter((prompt) => prompt.event !== undefined && prompt.event < cause);
+    for (const prompt of done) prompt.settle('cancelled');
+    return done.length > 0;
   }
 
   /** Asks the client about the action that waits, unless it was asked already. Whoever answers first decides. */
@@ -129,9 +137,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const own = await isOwn(event);
     const isError = event.type === 'observation.error' && event.replayed !== true;
     if (isError) turnError = event;
-    // The client gets the error as the answer to its prompt.
-    if (!own && !(isError && prompts.size > 0))
-      for (const update of updates.event(event)) await client.send(update);
+    // The client gets errors and cancellations as the answer to its prompt.
+    const isAnswer = (isError && prompts.size > 0) || settleCancelled(event);
+    if (!own && !isAnswer) for (const update of updates.event(event)) await client.send(update);
     await settlePrompts(event);
     if (event.id >= newest && !isLive) {
       isLive = true;
@@ -182,7 +190,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       const answer = Promise.withResolvers<PromptResponse>();
       const prompt: Prompt = {
         event: undefined,
-        isCancelled: false,
         settle: (end) => {
           prompts.delete(prompt);
           if (end instanceof Error) answer.reject(toRequestError(end));
@@ -194,9 +201,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return answer.promise;
     },
     cancel: async () => {
+      // It cancels what is in the log.
       await Promise.allSettled(sending);
-      for (const prompt of prompts) prompt.isCancelled = true;
-      await parley.conversations.stop(id, { signal });
+      await parley.conversations.cancel(id, { signal });
     },
     close: () => end(new ParleyError('unexpected', 'The session was closed.')),
   };
