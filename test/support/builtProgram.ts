@@ -1,5 +1,6 @@
 // The location of the program's own files for a service inside a test: the build of `test/run.ts`. See useBuild.ts.
-export { builtFile, commandName } from '../../src/process/program.ts';
+// Only the programs that it starts are elsewhere.
+export * from '../../src/process/program.ts';
 
 const root = new URL('../../dist-test/', import.meta.url);
 
