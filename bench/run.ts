@@ -2,6 +2,7 @@
 // its progress on standard error. Loopback only, bounded in time, and nothing is left behind.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgresServer.ts';
+import { measureAcp } from './acp.ts';
 import { measureAgent } from './agent.ts';
 import { measureAppend } from './append.ts';
 import { createFilledOnce, type FilledOnce } from './filled.ts';
@@ -38,6 +39,7 @@ const parts: readonly Part[] = [
   { name: 'append', needsPostgres: true, measure: measureAppend },
   { name: 'streams', needsPostgres: false, measure: measureStreams },
   { name: 'partials', needsPostgres: false, measure: measurePartials },
+  { name: 'acp', needsPostgres: false, measure: measureAcp },
   { name: 'v0-sockets', needsPostgres: false, measure: measureV0Sockets },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },

@@ -1,7 +1,7 @@
 // ACP clients work with conversations: the same log, whoever reads and writes it.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { methods } from '@agentclientprotocol/sdk';
+import { methods, type SessionUpdate } from '@agentclientprotocol/sdk';
 import { type AcpClientOptions, choose, connectAcp } from '../../test/support/acpClient.ts';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { letAgentGo } from '../../test/support/partials.ts';
@@ -104,6 +104,41 @@ describe('an ACP session', () => {
     assert.ok(ended?.sessionUpdate === 'tool_call_update');
     assert.deepEqual([ended.toolCallId, ended.status], [begun.toolCallId, 'completed']);
     assert.match(JSON.stringify(ended.content), /from the sandbox/);
+  });
+
+  it('has the commands that its agent announces, also when it is resumed', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    await client.prompt(id, 'commands plan;review');
+    const announced = {
+      sessionUpdate: 'available_commands_update',
+      availableCommands: ['plan', 'review'].map((name) => ({
+        name,
+        description: `Does ${name}`,
+        input: { hint: 'what' },
+      })),
+    };
+    const isCommands = ({ sessionUpdate }: SessionUpdate) => sessionUpdate === 'available_commands_update';
+    assert.deepEqual(client.updates(id).filter(isCommands), [announced]);
+    const resumed = await connect();
+    await resumed.context.request(session.resume, { sessionId: id, cwd: '/' });
+    await until('it has them, too', () => resumed.updates(id).some(isCommands));
+    assert.deepEqual(resumed.updates(id).filter(isCommands), [announced]);
+  });
+
+  it('shows the output of commands in terminals of clients that have them', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect({ capabilities: { _meta: { terminal_output: true } } });
+    const id = await client.newSession();
+    await client.prompt(id, 'really-run echo from the sandbox');
+    const metas = client.updates(id).flatMap(({ _meta }) => (_meta == null ? [] : [_meta]));
+    const [, output] = metas.map(({ terminal_output: data }) => data as { data: string } | undefined);
+    assert.deepEqual(
+      metas.flatMap((meta) => Object.keys(meta)),
+      ['terminal_info', 'terminal_output', 'terminal_exit'],
+    );
+    assert.equal(output?.data, 'from the sandbox\n');
   });
 
   it('asks the client for approval', async (t) => {

@@ -18,8 +18,8 @@ interface AcpOptions {
   readonly version: string;
   /** Finds out what to do with the working directory of a new session. */
   readonly openFolder?: OpenFolder;
-  /** Called before each request of the client, such as to start the service. */
-  wake?(): Promise<void>;
+  /** Runs each request of the client, such as to start the service first. */
+  use?<Out>(work: () => Promise<Out>): Promise<Out>;
 }
 
 const agentCapabilities: AgentCapabilities = {
@@ -33,16 +33,13 @@ export interface AcpApp extends Pick<Sessions, 'ended' | 'close'> {
   readonly app: AgentApp;
 }
 
-export function createAcpApp({ parley, version, openFolder, wake }: AcpOptions): AcpApp {
+export function createAcpApp({ parley, version, openFolder, use }: AcpOptions): AcpApp {
   const sessions = createSessions({ parley, openFolder });
   let capabilities: ClientCapabilities = {};
   const toClient = (context: AgentContext) => ({ context, capabilities });
 
   const answer = <Out>(handle: () => Promise<Out>) =>
-    answering(async () => {
-      await wake?.();
-      return handle();
-    });
+    answering(() => (use === undefined ? handle() : use(handle)));
 
   const { session } = methods.agent;
   const app = agent({ name: 'parley' })
@@ -73,7 +70,7 @@ export function createAcpApp({ parley, version, openFolder, wake }: AcpOptions):
     .onRequest(session.prompt, ({ params }) =>
       answer(() => sessions.get(params.sessionId).prompt(params.prompt)),
     )
-    .onNotification(session.cancel, ({ params }) => sessions.find(params.sessionId)?.cancel());
+    .onNotification(session.cancel, ({ params }) => sessions.cancel(params.sessionId));
 
   return { app, ended: sessions.ended, close: sessions.close };
 }

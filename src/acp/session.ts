@@ -1,12 +1,22 @@
 // A session of an ACP client: follows the log of its conversation, and answers a prompt when the agent has ended its
 // turn. The conversation goes on when the client is gone.
-import type { ContentBlock, PromptResponse, SessionUpdate, StopReason } from '@agentclientprotocol/sdk';
+import {
+  type ContentBlock,
+  type PromptResponse,
+  RequestError,
+  type SessionUpdate,
+  type StopReason,
+} from '@agentclientprotocol/sdk';
 import { type AgentState as LogState, nextState, unknownState } from '../client/agentState.ts';
 import { type Parley, ParleyError, type ParleyEvent, type StopCode } from '../client/parley.ts';
+import { commandUpdates } from './commandUpdates.ts';
 import { toRequestError } from './faults.ts';
+import { persistently } from './persistently.ts';
 import { toMessage } from './promptContent.ts';
 import type { Updates } from './updates.ts';
 
+/** Prompts of one client that wait for their answer. */
+const promptsMax = 16;
 /** The part of the log that shows the state of the agent. */
 const tailEventsMax = 100;
 
@@ -67,6 +77,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const newest = tail.events[0]?.id ?? -1;
   let state: LogState = replay ? unknownState : tail.events.toReversed().reduce(nextState, unknownState);
   let isLive = newest < 0 || !replay;
+  const commands = replay ? [] : (tail.events.map(commandUpdates).find(({ length }) => length > 0) ?? []);
+  /** The first event that the client does not have. */
+  let next = replay ? 0 : newest + 1;
+  let isFollowing = false;
   const caughtUp = Promise.withResolvers<void>();
   const prompts = new Set<Prompt>();
   /** Messages that are on their way to the service. */
@@ -77,7 +91,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   async function endOf(): Promise<StopReason | Error> {
     if (hasStopped(state.name)) {
-      const { stop_reason: reason } = await parley.conversations.get(id, { signal });
+      const { stop_reason: reason } = await persistently(
+        () => parley.conversations.get(id, { signal }),
+        signal,
+      );
       if (reason === null) return 'cancelled';
       return stopReasons[reason.code] ?? new ParleyError('unexpected', reason.message);
     }
@@ -119,7 +136,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const withdrawal = AbortSignal.any([withdrawn.signal, signal]);
     void client
       .requestApproval(waiting, withdrawal)
-      .then((decision) => decision && parley.conversations.confirm(id, { decision, question: waiting.id }))
+      .then((decision) => {
+        if (decision === undefined) return;
+        const answer = { decision, question: waiting.id };
+        return persistently(() => parley.conversations.confirm(id, answer, { signal }), withdrawal);
+      })
       .catch(() => {
         // It was answered elsewhere, or the connection is gone. The log shows what happened.
       });
@@ -153,19 +174,33 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       caughtUp.resolve();
       requestApproval();
     }
-    for await (const item of parley.events(id, { from: replay ? 0 : newest + 1, partials: true, signal })) {
-      if (item.type !== 'partial') await onEvent(item);
-      else for (const update of updates.partial(item)) await client.send(update);
+    // Whoever resumes a session knows its log, but not always the commands of its agent.
+    for (const update of commands.splice(0)) await client.send(update);
+    for await (const item of parley.events(id, { from: next, partials: true, signal })) {
+      if (item.type === 'partial') {
+        for (const update of updates.partial(item)) await client.send(update);
+        continue;
+      }
+      await onEvent(item);
+      next = item.id + 1;
     }
   }
 
-  function end(error: Error): void {
-    closing.abort(error);
+  function fail(error: Error): void {
     caughtUp.reject(error);
     for (const prompt of prompts) prompt.settle(error);
   }
 
-  follow().catch((error: Error) => end(error));
+  /** If the service refuses it, such as with a key that is no longer valid, the next prompt tries again. */
+  function keepFollowing(): void {
+    if (isFollowing) return;
+    isFollowing = true;
+    follow()
+      .catch(fail)
+      .finally(() => (isFollowing = false));
+  }
+
+  keepFollowing();
   caughtUp.promise.catch(() => {
     // Whoever loads the session sees the error.
   });
@@ -187,6 +222,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     replayed: caughtUp.promise,
     prompt: async (blocks) => {
       signal.throwIfAborted();
+      if (prompts.size >= promptsMax)
+        throw RequestError.invalidRequest({ promptsMax }, 'too many prompts wait for their answer');
       const answer = Promise.withResolvers<PromptResponse>();
       const prompt: Prompt = {
         event: undefined,
@@ -197,7 +234,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         },
       };
       prompts.add(prompt);
-      await send(prompt, blocks).catch((error: Error) => prompt.settle(error));
+      keepFollowing();
+      // The answer is returned at once, because it may be rejected while the message is being sent.
+      send(prompt, blocks).catch((error: Error) => prompt.settle(error));
       return answer.promise;
     },
     cancel: async () => {
@@ -205,6 +244,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       await Promise.allSettled(sending);
       await parley.conversations.cancel(id, { signal });
     },
-    close: () => end(new ParleyError('unexpected', 'The session was closed.')),
+    close: () => {
+      const error = new ParleyError('unexpected', 'The session was closed.');
+      closing.abort(error);
+      fail(error);
+    },
   };
 }

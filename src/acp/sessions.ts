@@ -61,6 +61,9 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
   const closing = new AbortController();
   const ended = Promise.withResolvers<void>();
   let isWatching = false;
+  let opening = 0;
+  /** The sessions that are being cancelled, and whether to do it again. */
+  const cancelling = new Map<string, boolean>();
 
   /** Tells the client about new titles. Ends when the key of the client is no longer valid. */
   async function watchTitles({ context }: Client): Promise<void> {
@@ -76,6 +79,7 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
         await context.notify(methods.client.session.update, { sessionId, update });
       }
     } finally {
+      isWatching = false;
       ended.resolve();
     }
   }
@@ -86,12 +90,34 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
     titles.delete(id);
   }
 
+  /** Counts a session that is being opened, so that many at once do not exceed the limit. */
+  async function withinLimit<Out>(
+    id: string | undefined,
+    work: (release: () => void) => Promise<Out>,
+  ): Promise<Out> {
+    const others = open.size - (id !== undefined && open.has(id) ? 1 : 0);
+    if (others + opening >= sessionsMax)
+      throw RequestError.invalidRequest({ sessionsMax }, 'too many sessions are open; close one first');
+    opening += 1;
+    let isHeld = true;
+    const release = () => {
+      if (isHeld) opening -= 1;
+      isHeld = false;
+    };
+    return work(release).finally(release);
+  }
+
+  /** Follows a conversation instead of the session that followed it before, if any. */
+  function keep(session: Session): void {
+    forget(session.id);
+    if (closing.signal.aborted) session.close();
+    else open.set(session.id, session);
+  }
+
   /** Returns the options that the client can change. */
-  async function openOne(client: Client, { id, replay, toClientPath = same }: Opening) {
+  async function openOne(client: Client, { id, replay, toClientPath = same }: Opening, release: () => void) {
     const info = await parley.conversations.get(id);
     forget(id);
-    if (open.size >= sessionsMax)
-      throw RequestError.invalidRequest({ sessionsMax }, 'too many sessions are open; close one first');
     const { context, capabilities } = client;
     const session = await openSession({
       parley,
@@ -101,15 +127,23 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
         requestApproval: (question, signal) =>
           requestPermission(question, { context, sessionId: id, toClientPath, signal }),
       },
-      updates: createUpdates({ toClientPath, hasNotices: capabilities.session?.notices != null }),
+      updates: createUpdates({
+        toClientPath,
+        hasNotices: capabilities.session?.notices != null,
+        hasTerminals: capabilities._meta?.['terminal_output'] === true,
+      }),
       replay,
     });
-    open.set(id, session);
+    keep(session);
+    release();
     titles.set(id, info.title);
     watchTitles(client).catch(() => {
       // The client is gone, or its key is no longer valid.
     });
-    await session.replayed;
+    await session.replayed.catch((error) => {
+      if (open.get(id) === session) forget(id);
+      throw error;
+    });
     return { configOptions: await readConfigOptions(parley, info) };
   }
 
@@ -119,24 +153,46 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
     return session;
   }
 
+  /** Many notifications at once cancel a session once more after the cancellation that is in progress. */
+  async function cancel(id: string): Promise<void> {
+    if (cancelling.has(id)) return void cancelling.set(id, true);
+    do {
+      cancelling.set(id, false);
+      // An error would only be written to the log; the client sees that its turn goes on.
+      await open
+        .get(id)
+        ?.cancel()
+        .catch(() => {});
+    } while (cancelling.get(id) === true);
+    cancelling.delete(id);
+  }
+
+  async function createOne(
+    client: Client,
+    { cwd, servers }: { readonly cwd: string; readonly servers: readonly McpServer[] },
+    release: () => void,
+  ) {
+    const mcp = toMcpConfig(servers);
+    const folder: Folder = (await openFolder?.(cwd)) ?? { creation: {} };
+    const { conversation_id: id } = await parley.conversations.create({
+      ...folder.creation,
+      ...(mcp === undefined ? {} : { mcp_config: mcp }),
+    });
+    await folder.prepare?.(id);
+    const opening = { id, replay: true, toClientPath: folder.toClientPath };
+    return { sessionId: id, ...(await openOne(client, opening, release)) };
+  }
+
   return {
     /** Resolves when the service no longer accepts the key of the client. */
     ended: ended.promise,
     get,
-    find: (id: string) => open.get(id),
-    open: openOne,
+    cancel,
+    open: (client: Client, opening: Opening) =>
+      withinLimit(opening.id, (release) => openOne(client, opening, release)),
 
-    create: async (client: Client, cwd: string, servers: readonly McpServer[]) => {
-      const mcp = toMcpConfig(servers);
-      const folder: Folder = (await openFolder?.(cwd)) ?? { creation: {} };
-      const { conversation_id: id } = await parley.conversations.create({
-        ...folder.creation,
-        ...(mcp === undefined ? {} : { mcp_config: mcp }),
-      });
-      await folder.prepare?.(id);
-      const opening = { id, replay: true, toClientPath: folder.toClientPath };
-      return { sessionId: id, ...(await openOne(client, opening)) };
-    },
+    create: (client: Client, cwd: string, servers: readonly McpServer[]) =>
+      withinLimit(undefined, (release) => createOne(client, { cwd, servers }, release)),
 
     list: async (cursor: string | null | undefined) => {
       const page = await parley.conversations.list({

@@ -3,14 +3,15 @@
 import type { Stream } from '@agentclientprotocol/sdk';
 import type { RawData, WebSocket } from 'ws';
 import { isObject } from '../text/foreignText.ts';
+import { mib } from '../validation/schema.ts';
 import { findTooManyValues } from '../validation/tooManyValues.ts';
 
 type Message = Parameters<WritableStreamDefaultWriter<AnyMessage>['write']>[0];
 type AnyMessage = Stream['writable'] extends WritableStream<infer Each> ? Each : never;
 
 const messageValuesMax = 100_000;
-/** Messages that wait until earlier ones are handled. */
-const waitingMessagesMax = 64;
+/** What may wait until earlier messages are handled. One message may be larger. */
+const waitingBytesMax = mib;
 /** A code of WebSocket: the frame is not text. */
 const unsupportedData = 1_003;
 
@@ -39,30 +40,48 @@ function send(socket: WebSocket, message: object): Promise<void> {
   });
 }
 
-function readMessages(socket: WebSocket): ReadableStream<AnyMessage> {
+function readMessages(socket: WebSocket, sizes: WeakMap<object, number>): ReadableStream<AnyMessage> {
+  /** The socket closes later than the reader, or earlier. */
+  let isOver = false;
   return new ReadableStream(
     {
       start: (controller) => {
         socket.on('message', (data, isBinary) => {
+          if (isOver) return;
           if (isBinary) return socket.close(unsupportedData, 'Messages are text frames.');
-          const parsed = parse(toBuffer(data));
+          const bytes = toBuffer(data);
+          const parsed = parse(bytes);
           // An unanswered refusal holds up nobody: the socket closes if it cannot be written.
           if ('refusal' in parsed) return void send(socket, parsed.refusal).catch(() => {});
+          sizes.set(parsed.message, bytes.length);
           controller.enqueue(parsed.message);
           if ((controller.desiredSize ?? 0) <= 0) socket.pause();
         });
-        socket.on('close', () => controller.close());
+        socket.on('close', () => {
+          if (!isOver) controller.close();
+          isOver = true;
+        });
       },
       pull: () => socket.resume(),
-      cancel: () => socket.close(),
+      cancel: () => {
+        isOver = true;
+        socket.close();
+      },
     },
-    { highWaterMark: waitingMessagesMax },
+    { highWaterMark: waitingBytesMax, size: (message) => sizes.get(message) ?? 0 },
   );
 }
 
-export function socketStream(socket: WebSocket): Stream {
+export interface SocketStream extends Stream {
+  /** How long a message was when it arrived. */
+  bytesOf(message: object): number;
+}
+
+export function socketStream(socket: WebSocket): SocketStream {
+  const sizes = new WeakMap<object, number>();
   return {
-    readable: readMessages(socket),
+    bytesOf: (message) => sizes.get(message) ?? 0,
+    readable: readMessages(socket, sizes),
     writable: new WritableStream<AnyMessage>({
       write: (message: Message) => send(socket, message as object),
       close: () => socket.close(),

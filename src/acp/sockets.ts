@@ -8,6 +8,7 @@ import { createParley, type Fetch } from '../client/parley.ts';
 import { AppError } from '../errors.ts';
 import { mib } from '../validation/schema.ts';
 import { createAcpApp } from './app.ts';
+import { guardStream, type RequestBytes } from './guardedStream.ts';
 import { socketStream } from './socketStream.ts';
 
 const connectionsMax = 1_000;
@@ -47,6 +48,7 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
     (await directFetch(url, { ...(init as object), dispatcher })) as unknown as Response;
   const countOf = new Map<string, number>();
   const answered = new WeakSet<WebSocket>();
+  const total: RequestBytes = { used: 0 };
 
   server.on('headers', (headers) => headers.push(`Acp-Connection-Id: ${randomUUID()}`));
 
@@ -67,7 +69,8 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
     const parley = createParley({ url: ownUrl(), key, fetch });
     const { app, close, ended } = createAcpApp({ parley, version });
     ended.then(() => socket.close(policyViolation, 'The API key is no longer valid.'));
-    const connection = app.connect(socketStream(socket));
+    const stream = socketStream(socket);
+    const connection = app.connect(guardStream(stream, { bytesOf: stream.bytesOf, total }));
     await connection.closed.finally(close);
   }
 

@@ -6,8 +6,13 @@ import type { ParleyEvent, PartialEvent } from '../client/parley.ts';
 import { decodeEvent } from '../client/parley.ts';
 import { createUpdates } from './updates.ts';
 
-const create = (hasNotices = false) =>
-  createUpdates({ toClientPath: (path) => path.replace('/workspace', '/home/me/project'), hasNotices });
+const create = (options: { hasNotices?: boolean; hasTerminals?: boolean } = {}) =>
+  createUpdates({
+    toClientPath: (path) => path.replace('/workspace', '/home/me/project'),
+    hasNotices: false,
+    hasTerminals: false,
+    ...options,
+  });
 
 function event(fields: object): ParleyEvent {
   return decodeEvent({ id: 7, timestamp: '2026-01-01T00:00:00Z', source: 'agent', message: '', ...fields });
@@ -75,6 +80,55 @@ describe('updates of an ACP session', () => {
     assert.deepEqual(end.rawOutput, { output: 'one\ntwo\nend', exit_code: 1 });
   });
 
+  it('have the output of a command only after the command itself', () => {
+    const updates = create();
+    const output = { type: 'partial', of: 'c1', kind: 'output', from: 0, text: 'one\n' } as const;
+    assert.deepEqual(updates.partial(output), []);
+    const shown = updates.event(
+      event({ action: 'run', tool_call_id: 'c1', args: { command: 'npm test', thought: '' } }),
+    );
+    assert.deepEqual(
+      shown.map(({ sessionUpdate }) => sessionUpdate),
+      ['tool_call', 'tool_call_update'],
+    );
+  });
+
+  it('have the output of a command in pieces for clients with terminals', () => {
+    const updates = create({ hasTerminals: true });
+    const [call] = updates.event(
+      event({ action: 'run', tool_call_id: 'c1', args: { command: 'npm test', thought: '' } }),
+    );
+    assert.ok(call?.sessionUpdate === 'tool_call');
+    assert.deepEqual(call.content, [{ type: 'terminal', terminalId: 'c1' }]);
+    assert.deepEqual(call._meta, { terminal_info: { terminal_id: 'c1' } });
+    const output = (from: number, text: string) =>
+      updates.partial({ type: 'partial', of: 'c1', kind: 'output', from, text });
+    const shown = [
+      ...output(0, 'one\n'),
+      ...output(4, 'two\n'),
+      // After a lost connection, all of it is sent again.
+      ...output(0, ''),
+      ...output(0, 'one\ntwo\nthree\n'),
+      ...updates.event(
+        event({
+          observation: 'run',
+          tool_call_id: 'c1',
+          cause: 6,
+          content: 'one\ntwo\nthree\nend',
+          extras: { command: 'npm test', metadata: { exit_code: 1 }, outcome: 'failed' },
+        }),
+      ),
+    ];
+    const written = shown.map(
+      ({ _meta }) => (_meta as { terminal_output?: { data: string } }).terminal_output?.data ?? '',
+    );
+    assert.deepEqual(written, ['one\n', 'two\n', 'three\n', 'end', '']);
+    const end = shown.at(-1);
+    assert.ok(end?.sessionUpdate === 'tool_call_update');
+    assert.deepEqual(end._meta, { terminal_exit: { terminal_id: 'c1', exit_code: 1, signal: null } });
+    assert.deepEqual([end.status, end.content], ['failed', undefined]);
+  });
+
   it('have the changed parts of a file, at its path on the machine of the client', () => {
     const diff = '--- a\n+++ b\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n@@ -9 +9,2 @@\n last\n+added\n';
     const extras = { path: '/workspace/a.ts', operation: 'edit', diff, outcome: 'completed' };
@@ -128,7 +182,7 @@ describe('updates of an ACP session', () => {
 
   it('have notices as such only for clients that know them', () => {
     const notice = event({ source: 'environment', observation: 'notice', content: 'The agent has changed.' });
-    assert.deepEqual(create(true).event(notice), [
+    assert.deepEqual(create({ hasNotices: true }).event(notice), [
       { sessionUpdate: 'notice', severity: 'info', title: 'The agent has changed.' },
     ]);
     const [text] = create().event(notice);

@@ -3,19 +3,12 @@
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { LRUCache } from 'lru-cache';
 import type { ParleyEvent, PartialEvent } from '../client/parley.ts';
-import { joinPartial, type OpenText } from '../events/decoder/openTexts.ts';
-import {
-  isToolAction,
-  isToolObservation,
-  type ToClientPath,
-  toToolCall,
-  toToolCallEnd,
-} from './toolCalls.ts';
+import { type CallUpdatesOptions, createCallUpdates } from './callUpdates.ts';
+import { commandUpdates } from './commandUpdates.ts';
+import { isToolAction, isToolObservation } from './toolCalls.ts';
 
 /** How many unfinished texts of a session are known at the same time. */
 const textsMax = 200;
-/** The part of the output of a running command that is sent with each update. */
-const liveOutputCharsMax = 8 * 1_024;
 
 type ChunkKind = 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk';
 
@@ -23,18 +16,17 @@ function chunk(sessionUpdate: ChunkKind, text: string, messageId: string): Sessi
   return text === '' ? [] : [{ sessionUpdate, content: { type: 'text', text }, messageId }];
 }
 
-interface UpdatesOptions {
-  readonly toClientPath: ToClientPath;
+interface UpdatesOptions extends CallUpdatesOptions {
   /** Whether the client shows notices apart from messages. */
   readonly hasNotices: boolean;
 }
 
 export type Updates = ReturnType<typeof createUpdates>;
 
-export function createUpdates({ toClientPath, hasNotices }: UpdatesOptions) {
+export function createUpdates({ hasNotices, ...callOptions }: UpdatesOptions) {
   /** Up to which position the client has each message. */
   const sentTo = new LRUCache<string, number>({ max: textsMax });
-  const outputs = new LRUCache<string, OpenText>({ max: textsMax });
+  const calls = createCallUpdates(callOptions);
 
   function textOf(
     event: Extract<ParleyEvent, { partial?: unknown }>,
@@ -73,11 +65,8 @@ export function createUpdates({ toClientPath, hasNotices }: UpdatesOptions) {
 
   return {
     event: (event: ParleyEvent): SessionUpdate[] => {
-      if (isToolAction(event)) return [{ sessionUpdate: 'tool_call', ...toToolCall(event, toClientPath) }];
-      if (isToolObservation(event)) {
-        outputs.delete(event.tool_call_id);
-        return [{ sessionUpdate: 'tool_call_update', ...toToolCallEnd(event, toClientPath) }];
-      }
+      if (isToolAction(event)) return calls.begin(event);
+      if (isToolObservation(event)) return calls.end(event);
       switch (event.type) {
         case 'action.message':
           return event.source === 'user'
@@ -99,6 +88,8 @@ export function createUpdates({ toClientPath, hasNotices }: UpdatesOptions) {
             ? []
             : [{ sessionUpdate: 'usage_update', used, size, ...(cost === undefined ? {} : { cost }) }];
         }
+        case 'observation.agent_update':
+          return commandUpdates(event);
         case 'observation.notice':
           return notice(event.id, event.content || event.message, 'info');
         case 'observation.error':
@@ -112,14 +103,7 @@ export function createUpdates({ toClientPath, hasNotices }: UpdatesOptions) {
 
     partial: (partial: PartialEvent): SessionUpdate[] => {
       const { of, kind, from, text } = partial;
-      if (kind === 'output') {
-        const output = joinPartial(outputs.get(of), partial);
-        if (output === undefined) return [];
-        outputs.set(of, output);
-        const shown = output.text.slice(-liveOutputCharsMax);
-        const content = [{ type: 'content' as const, content: { type: 'text' as const, text: shown } }];
-        return [{ sessionUpdate: 'tool_call_update', toolCallId: of, status: 'in_progress', content }];
-      }
+      if (kind === 'output') return calls.output(partial);
       const sent = sentTo.get(of) ?? 0;
       const end = from + text.length;
       if (end <= sent) return [];

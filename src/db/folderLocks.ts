@@ -39,3 +39,18 @@ export function lockDataDir(dataDir: string): () => void {
 export function lockRotation(dataDir: string): () => void {
   return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the encryption key is in progress.');
 }
+
+/** Editors that start at the same time start one service between them. */
+export function lockServiceStart(dataDir: string): () => void {
+  return lockFolder(dataDir, 'service-start.lock', 'Another program is starting the service.');
+}
+
+/** Whether a service uses this SQLite folder, even if it does not listen yet. */
+export function isDataDirLocked(dataDir: string): boolean {
+  try {
+    lockDataDir(dataDir)();
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -47,6 +47,17 @@ export const talk = {
       })),
     }),
 
+  /** `commands plan;review`: what the user can type. */
+  commands: ({ update }, rest) =>
+    update({
+      sessionUpdate: 'available_commands_update',
+      availableCommands: rest.split(';').map((name) => ({
+        name,
+        description: `Does ${name}`,
+        input: { hint: 'what' },
+      })),
+    }),
+
   /** `usage 100 200 0.5`: used, size, cost. */
   usage: ({ update }, rest) => {
     const [used, size, cost] = rest.split(' ').map(Number);

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describeNpmFailure, runNpm } from '../support/npm.ts';
+import { installFolder } from '../support/npm.ts';
 import { startService } from '../support/service.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
@@ -14,20 +14,6 @@ const openapi = fileURLToPath(new URL('../../openapi.json', import.meta.url));
 const generated = `${folder}client/generated`;
 const toolMsMax = 5 * 60_000;
 const outputBytesMax = 10_000_000;
-
-/** Codes of npm and Node for a registry that cannot be reached. Any other failure fails the tests. */
-const unreachable = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)\b/;
-
-async function install(): Promise<string | false> {
-  try {
-    await runNpm(['ci', `--prefix=${folder}`, '--ignore-scripts', '--prefer-offline', '--fetch-retries=1']);
-    return false;
-  } catch (error) {
-    const failure = describeNpmFailure(error);
-    if (!unreachable.test(failure)) throw new Error(failure);
-    return `the npm registry cannot be reached: ${unreachable.exec(failure)?.[0]}`;
-  }
-}
 
 /** Runs a program of a package in this folder. Returns its output, and rejects with it if the program fails. */
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
@@ -47,7 +33,7 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
 }
 
 const tool = (name: string) => `node_modules/.bin/${name}`;
-const skip = await install();
+const skip = await installFolder(folder, 'ci');
 
 describe('openapi.json', { skip }, () => {
   it('passes the recommended rules of Redocly without a warning', async () => {

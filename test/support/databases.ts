@@ -9,10 +9,13 @@ import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
 
 export const databaseKinds: readonly DatabaseKind[] = ['sqlite', 'postgres'];
 
-/** The data folder and the database of a test. */
-export interface TestStorage {
+export interface StorageLocation {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
+}
+
+/** The data folder and the database of a test. */
+export interface TestStorage extends StorageLocation {
   remove(): Promise<void>;
 }
 

@@ -2,15 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type TestStorage, withPostgres } from './databases.ts';
+import { type StorageLocation, type TestStorage, withPostgres } from './databases.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows of one query that both databases understand. Counts must be cast to integer. */
-export async function inspect(
-  storage: Pick<TestStorage, 'dataDir' | 'databaseUrl'>,
-  text: string,
-): Promise<Row[]> {
+export async function inspect(storage: StorageLocation, text: string): Promise<Row[]> {
   if (storage.databaseUrl !== undefined)
     return withPostgres(storage.databaseUrl, async (client) => (await client.query<Row>(text)).rows);
   const file = join(storage.dataDir, 'parley.db');

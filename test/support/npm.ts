@@ -34,3 +34,22 @@ export function describeNpmFailure(error: unknown): string {
   const { stderr, message } = error as { stderr?: string; message: string };
   return (stderr?.trim() || message).slice(0, failureCharsMax);
 }
+
+/** Codes of npm and Node for a registry that cannot be reached. */
+const unreachable = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)\b/;
+
+/**
+ * Installs what the package.json of the folder names; with `ci`, what its lock file names. Returns why the tests must be
+ * skipped. Other failures are thrown.
+ */
+export async function installFolder(folder: string, command: 'ci' | 'install'): Promise<string | false> {
+  const from = [`--prefix=${folder}`, '--ignore-scripts', '--prefer-offline', '--fetch-retries=1'];
+  try {
+    await runNpm([command, ...from, ...(command === 'install' ? ['--no-package-lock'] : [])]);
+    return false;
+  } catch (error) {
+    const failure = describeNpmFailure(error);
+    if (!unreachable.test(failure)) throw new Error(failure);
+    return `the npm registry cannot be reached: ${unreachable.exec(failure)?.[0]}`;
+  }
+}

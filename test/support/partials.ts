@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createOpenTexts, type OpenText, type PartialText } from '../../src/events/decoder/openTexts.ts';
-import type { TestStorage } from './databases.ts';
+import type { StorageLocation } from './databases.ts';
 import { filesOf, type TestEvent } from './runs.ts';
 import { openStream, type Stream } from './stream.ts';
 
@@ -15,7 +15,7 @@ export function openLiveStream(
 }
 
 /** Lets the fake agent go on that waits for `@name`. */
-export async function letAgentGo(storage: TestStorage, id: string, name: string): Promise<void> {
+export async function letAgentGo(storage: StorageLocation, id: string, name: string): Promise<void> {
   writeFileSync(join((await filesOf(storage, id)).home, name), '');
 }
 

@@ -13,7 +13,7 @@ import { delimiter, join } from 'node:path';
 import type { AppOptions } from '../../src/app.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { type AgentStart, readStarts } from '../fakeAgent/starts.ts';
-import { createStorage, type TestStorage } from './databases.ts';
+import { createStorage, type StorageLocation, type TestStorage } from './databases.ts';
 import { fakeAgentFile } from './fakeAgent.ts';
 import { inspect } from './inspect.ts';
 import { startService, type TestService } from './service.ts';
@@ -105,7 +105,7 @@ const pageMax = 100;
 
 /** The folder of a conversation, and the agents that were started there so far. */
 export async function filesOf(
-  storage: TestStorage,
+  storage: StorageLocation,
   id: string,
 ): Promise<{ readonly root: string; readonly home: string; agents(): AgentStart[] }> {
   const [row] = await inspect(storage, `select key from conversations where id = '${id}'`);

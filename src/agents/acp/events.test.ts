@@ -7,6 +7,17 @@ import { createEventMapper } from './events.ts';
 import { messageLengthMax } from './speech.ts';
 import type { SessionUpdate } from './update.ts';
 
+const commands = (availableCommands: unknown) => ({
+  sessionUpdate: 'available_commands_update',
+  availableCommands,
+});
+const commandsEvent = (availableCommands: unknown): NewEvent => ({
+  source: 'agent',
+  message: '',
+  observation: 'agent_update',
+  content: '',
+  extras: { update: { sessionUpdate: 'available_commands_update', availableCommands } },
+});
 const say = (text: string, more = {}): SessionUpdate => ({
   sessionUpdate: 'agent_message_chunk',
   content: { type: 'text', text },
@@ -246,6 +257,27 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
         content: '',
         extras: { used: 2, size: 10, cost: { amount: 0.5, currency: 'USD' } },
       },
+    ],
+  },
+  'commands are logged when they change, within limits, and do not split a message': {
+    updates: [
+      say('Hel'),
+      commands([{ name: 'plan', description: 'x'.repeat(1_000), input: { hint: 7 } }, 'none', {}]),
+      commands([{ name: 'plan', description: 'x'.repeat(1_000), input: { hint: 7 } }, 'none', {}]),
+      say('lo'),
+      commands('none'),
+    ],
+    events: [
+      commandsEvent([
+        {
+          name: 'plan',
+          description: `${'x'.repeat(128)}\n[744 bytes were cut here]\n${'x'.repeat(128)}`,
+          input: { hint: '7' },
+        },
+        { name: '', description: '', input: null },
+      ]),
+      commandsEvent([]),
+      said('Hello'),
     ],
   },
   'unknown updates are kept unchanged': {

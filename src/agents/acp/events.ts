@@ -22,6 +22,8 @@ const updateBytesMax = 16 * kib;
 const noticeBytesMax = 4 * kib;
 const planEntriesMax = 100;
 const planTextBytesMax = kib;
+const commandsMax = 100;
+const commandTextBytesMax = 256;
 const currencyLengthMax = 3;
 const openCallsMax = 100;
 const endedCallsMax = 1_000;
@@ -64,12 +66,7 @@ export interface EventMapper {
 }
 
 /** Updates that are recorded elsewhere, or that no reader of a log needs. */
-const ignored: readonly string[] = [
-  'user_message_chunk',
-  'available_commands_update',
-  'session_info_update',
-  'compaction_summary_chunk',
-];
+const ignored: readonly string[] = ['user_message_chunk', 'session_info_update', 'compaction_summary_chunk'];
 
 const messageParts: ReadonlyMap<unknown, Part['kind']> = new Map([
   ['agent_message_chunk', 'message'],
@@ -120,6 +117,19 @@ function toUsage({ used, size, cost }: Params): NewEvent {
 
 function toOther(update: SessionUpdate, mask: Mask): NewEvent {
   const extras = { update: cutValue(update, updateBytesMax, mask) };
+  return { source: 'agent', message: '', observation: 'agent_update', content: '', extras };
+}
+
+/** The commands that a user of the agent can type, for clients that offer them. */
+function toCommands({ sessionUpdate, availableCommands }: SessionUpdate, mask: Mask): NewEvent {
+  const shown = (value: unknown) => cutText(mask(textOf(value)), commandTextBytesMax);
+  const known = (Array.isArray(availableCommands) ? availableCommands : []).filter(isObject);
+  const commands = known.slice(0, commandsMax).map(({ name, description, input }) => ({
+    name: shown(name),
+    description: shown(description),
+    input: isObject(input) ? { hint: shown(input['hint'] ?? '') } : null,
+  }));
+  const extras = { update: { sessionUpdate, availableCommands: commands } };
   return { source: 'agent', message: '', observation: 'agent_update', content: '', extras };
 }
 
@@ -245,8 +255,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       if (isNotice(update)) return withinLimit([...speech.end(), toNotice(content, mask)]);
       const part = messageParts.get(kind);
       if (part !== undefined) return withinLimit(speech.add({ kind: part, content, messageId }));
-      // An action ends the current message, but a usage update does not.
+      // An action ends the current message, but these do not.
       if (kind === 'usage_update') return takeOther(update);
+      if (kind === 'available_commands_update') return withinLimit(onChange(kind, toCommands(update, mask)));
       return withinLimit([...speech.end(), ...takeOther(update)]);
     },
     flush: () => {

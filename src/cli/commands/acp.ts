@@ -2,27 +2,29 @@
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { createAcpApp } from '../../acp/app.ts';
+import { guardStream } from '../../acp/guardedStream.ts';
 import { version } from '../../process/version.ts';
 import { mib } from '../../validation/schema.ts';
 import type { Handler } from '../command.ts';
-import { connect, isServiceNamed } from '../connection/connection.ts';
-import { type LocalService, openLocalService } from '../connection/localService.ts';
+import { openEditorService } from '../connection/editorService.ts';
 import type { acpCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 
 /** A prompt may contain images. */
 const messageBytesMax = 32 * mib;
-
-async function openService(): Promise<LocalService> {
-  return isServiceNamed() ? { parley: connect(), wake: async () => {} } : openLocalService();
-}
+/** What is still open when the editor has gone, such as a request to a service that does not answer, is cut off then. */
+const lingerMs = 500;
 
 export const acp: Handler<typeof acpCommand> = async () => {
-  const { parley, wake } = await openService();
-  const { app, close } = createAcpApp({ parley, version, wake });
+  const { parley, use } = openEditorService();
+  const { app, close } = createAcpApp({ parley, version, use });
+  // The service starts while the editor sends its first requests, which report what went wrong.
+  use(async () => {}).catch(() => {});
   const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
   const input = Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>;
-  await app.connect(ndJsonStream(output, input, { maxMessageBytes: messageBytesMax })).closed;
+  const stream = ndJsonStream(output, input, { maxMessageBytes: messageBytesMax });
+  await app.connect(guardStream(stream)).closed;
   close();
+  setTimeout(() => process.exit(exits.done), lingerMs).unref();
   return exits.done;
 };

@@ -116,10 +116,16 @@ function missingKey({ url, isLocal, isTrusted }: ServiceAddress): ParleyError {
   return new ParleyError('unauthorized', `There is no API key for ${url}: ${advice}.`);
 }
 
+/** Throws if there is no API key. */
+export function getKey(address: ServiceAddress, env: Environment = process.env): string {
+  const key = findKey(address, env);
+  if (key === undefined) throw missingKey(address);
+  return key;
+}
+
 /** `timeoutMs` bounds each request. Throws if there is no API key. */
 export function connect(timeoutMs?: number): Parley {
   const address = serviceAddress();
-  const key = findKey(address);
-  if (key === undefined) throw missingKey(address);
+  const key = getKey(address);
   return createParley({ url: address.url, key, fetch: fetchFor(address), times: { createForMs, timeoutMs } });
 }

@@ -1,15 +1,18 @@
-// The service that an editor uses without being told: it runs on this machine, and is started if it does not run yet. It
-// is no child of the editor, so that conversations go on when the editor is closed.
+// Starts the service that an editor uses without being told. It is no child of the editor, so that conversations go on
+// when the editor is closed.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createParley, type Fetch, type Parley, ParleyError } from '../../client/parley.ts';
+import { ParleyError } from '../../client/parley.ts';
 import { type Environment, readConfig } from '../../config.ts';
+import { isDataDirLocked, lockServiceStart } from '../../db/folderLocks.ts';
 import { programRoot } from '../../process/program.ts';
-import { fetchFor, findKey } from './connection.ts';
-import { findService } from './runningService.ts';
+import { findService, isAlive } from './runningService.ts';
 
 const startMsMax = 30_000;
 const pollMs = 50;
@@ -22,67 +25,67 @@ export function editorDataDir(env: Environment): string {
   return join(env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'parley');
 }
 
-/** Starts a service and returns a function that says whether it has ended. */
-function launch(dataDir: string, env: Environment): () => boolean {
+/**
+ * Starts a service and returns a function that says whether it has ended. The shell in between ends at once, so that the
+ * service is no descendant of the editor: some editors end all of theirs.
+ */
+async function launch(dataDir: string, env: Environment): Promise<() => boolean> {
   const log = openSync(join(dataDir, 'service.log'), 'a', 0o600);
   const [program = ''] = process.argv.slice(1);
-  const child = spawn(process.execPath, [...process.execArgv, program, 'serve'], {
+  const command = [process.execPath, ...process.execArgv, program, 'serve'];
+  const shell = spawn('/bin/sh', ['-c', '"$@" >&2 & echo $!', 'sh', ...command], {
     cwd: dirname(dataDir),
     env: { ...env, PARLEY_DATA_DIR: dataDir },
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', 'pipe', log],
   });
-  child.unref();
-  let ended = false;
-  for (const event of ['exit', 'error']) child.on(event, () => (ended = true));
-  return () => ended;
+  closeSync(log);
+  const [pid] = await Promise.all([text(shell.stdout as Readable), once(shell, 'exit')]);
+  return () => !isAlive(Number(pid));
 }
 
-async function waitFor(dataDir: string, hasEnded: () => boolean): Promise<string | undefined> {
-  for (const end = Date.now() + startMsMax; Date.now() < end && !hasEnded(); await sleep(pollMs)) {
-    const url = findService(dataDir);
-    if (url !== undefined) return url;
+/** Waits until a service runs, or there is none to wait for any more. */
+async function isFound(dataDir: string, endMs: number, isOver: () => boolean): Promise<boolean> {
+  for (; Date.now() < endMs; await sleep(pollMs)) {
+    const over = isOver();
+    if (findService(dataDir) !== undefined) return true;
+    if (over) return false;
   }
-  return findService(dataDir);
+  return false;
 }
 
-async function start(dataDir: string, env: Environment): Promise<void> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if ((await waitFor(dataDir, launch(dataDir, env))) !== undefined) return;
-  // Another program may use the usual port.
-  if (!env['PORT'] && (await waitFor(dataDir, launch(dataDir, { ...env, PORT: '0' }))) !== undefined) return;
-  throw new ParleyError('network', `The service could not be started. See ${join(dataDir, 'service.log')}.`);
+/** Another program may start the service at the same time. */
+async function lockStart(dataDir: string, endMs: number): Promise<(() => void) | undefined> {
+  for (;;) {
+    try {
+      return lockServiceStart(dataDir);
+    } catch (error) {
+      if (findService(dataDir) !== undefined) return undefined;
+      if (Date.now() >= endMs) throw error;
+      await sleep(pollMs);
+    }
+  }
 }
 
-export interface LocalService {
-  readonly parley: Parley;
-  /** Starts the service if it does not run. */
-  wake(): Promise<void>;
-}
-
-export async function openLocalService(env: Environment = process.env): Promise<LocalService> {
-  const dataDir = editorDataDir(env);
-  const own = { ...env, PARLEY_DATA_DIR: dataDir };
-  let starting: Promise<void> | undefined;
-
-  async function wake(): Promise<void> {
+/** Starts a service for this data folder, unless one runs. Throws if that is not possible. */
+export async function startLocalService(dataDir: string, env: Environment): Promise<void> {
+  const endMs = Date.now() + startMsMax;
+  const log = join(dataDir, 'service.log');
+  let unlock: (() => void) | undefined;
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    unlock = await lockStart(dataDir, endMs);
     if (findService(dataDir) !== undefined) return;
-    starting ??= start(dataDir, own).finally(() => (starting = undefined));
-    await starting;
+    if (await isFound(dataDir, endMs, await launch(dataDir, env))) return;
+    // Another program may use the usual port.
+    if (!env['PORT'] && (await isFound(dataDir, endMs, await launch(dataDir, { ...env, PORT: '0' })))) return;
+    // Somebody else may have started a service that does not listen yet.
+    if (await isFound(dataDir, endMs, () => !isDataDirLocked(dataDir))) return;
+  } catch (error) {
+    throw new ParleyError('unexpected', `The service could not be started: ${(error as Error).message}`);
+  } finally {
+    unlock?.();
   }
-
-  await wake();
-  const address = { url: findService(dataDir) ?? '', isLocal: true, isTrusted: true };
-  const plain: Fetch = fetchFor(address, env) ?? ((url, init) => fetch(url, init));
-  /** A service that was started again may have another port. */
-  const findAndFetch: Fetch = async (url, init) => {
-    const { pathname, search } = new URL(url);
-    const origin = findService(dataDir);
-    if (origin === undefined) throw new Error('The service does not run.');
-    return plain(`${origin}${pathname}${search}`, init);
-  };
-  return {
-    parley: createParley({ url: address.url, key: findKey(address, own), fetch: findAndFetch }),
-    wake,
-  };
+  // This code is not temporary, so that whoever waits for the service is told.
+  throw new ParleyError('unexpected', `The service could not be started. Its log is ${log}.`);
 }
