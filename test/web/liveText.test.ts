@@ -61,6 +61,8 @@ describe('unfinished text', { skip: noBrowser }, () => {
     await letGo(id, 'more');
     await call.locator('.output', { hasText: 'second' }).waitFor();
     assert.equal(await call.locator('.spinner').count(), 1);
+    const moving = () => page.evaluate<number>('document.getAnimations().length');
+    await until('nothing moves, as the browser prefers', async () => (await moving()) === 0);
     await letGo(id, 'end');
     await call.locator('.outcome.good').waitFor();
     assert.equal(await call.count(), 1);
