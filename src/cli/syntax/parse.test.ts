@@ -134,7 +134,7 @@ describe('a mistyped word', () => {
       ['lst', 'list'],
       ['Dotcor', 'doctor'],
       ['conf', 'confirm'],
-      ['dance', undefined],
+      ['juggle', undefined],
       ['x', undefined],
       ['', undefined],
     ];

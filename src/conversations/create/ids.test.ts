@@ -72,7 +72,7 @@ for (const kind of databaseKinds) {
         assert.equal(info.conversation_id, id);
         assert.ok(info.title.isWellFormed());
         assert.deepEqual((await ask(id, '', 'PATCH', { title: 'Renamed' })).body, true);
-        assert.deepEqual((await ask(id, '/message', 'POST', { message: 'hi' })).body, { success: true });
+        assert.equal((await ask(id, '/message', 'POST', { message: 'hi' })).body.success, true);
         assert.equal((await ask(id, '/stop', 'POST')).body.conversation_status, 'STOPPED');
         assert.ok((await ask(id, '/events')).body.events.length >= 2);
         assert.equal((await ask(id, '/config')).body.session_id, id);
