@@ -34,6 +34,11 @@ describe('readConfig', () => {
     assert.equal(readConfig({}, { 'allow-private-addresses': '1' }).allowPrivateAddresses, true);
   });
 
+  it('takes local folders as a list like PATH, without empty entries', () => {
+    assert.deepEqual(readConfig({}).localFolders, []);
+    assert.deepEqual(readConfig({ PARLEY_LOCAL_FOLDERS: '/a/b/:/c:' }).localFolders, ['/a/b', '/c']);
+  });
+
   it('keeps the seccomp filter on unless the operator turns it off', () => {
     assert.deepEqual([readConfig({}).seccomp, readConfig({}, { seccomp: 'off' }).seccomp], ['on', 'off']);
   });
@@ -97,6 +102,7 @@ describe('readConfig', () => {
     ['PARLEY_ALLOW_PRIVATE_ADDRESSES', 'true'],
     ['PARLEY_ALLOW_PRIVATE_ADDRESSES', '169.254.169.254'],
     ['PARLEY_WORKSPACE_FILES', 'many'],
+    ['PARLEY_LOCAL_FOLDERS', '/srv/code:code'],
     ['PARLEY_SEARCH_URL', 'search.example'],
     ['PARLEY_SEARCH_URL', 'ftp://a.example/mcp'],
     ['PARLEY_SEARCH_URL', 'https://user@a.example/mcp'],

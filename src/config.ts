@@ -123,6 +123,13 @@ function namedFile(text: string | undefined): string | undefined {
   }
 }
 
+/** Separated by colons, as in PATH. */
+function absoluteFolders(text: string | undefined): readonly string[] {
+  const folders = (text ?? '').split(':').filter((folder) => folder !== '');
+  if (!folders.every(isAbsolute)) throw new BadValue('must be absolute paths, separated by colons');
+  return folders.map((folder) => resolve(folder));
+}
+
 const commandForm = 'must be the absolute path of a program, or a JSON list of it and its arguments';
 
 function parseWords(text: string): unknown {
@@ -370,6 +377,15 @@ const options = {
     help: 'The program to run when an agent needs approval: its absolute path, or a JSON list of it and its arguments.',
     shownDefault: 'none',
     parse: command,
+  }),
+  localFolders: option({
+    env: 'PARLEY_LOCAL_FOLDERS',
+    flag: 'local-folders',
+    group: 'Workspaces',
+    value: 'FOLDERS',
+    help: 'Folders of this machine in which agents may work directly, with everything below them, separated by colons. For a single user on loopback, with bubblewrap and SQLite.',
+    shownDefault: 'none',
+    parse: absoluteFolders,
   }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',

@@ -50,6 +50,7 @@ import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { createWebhooks } from './webhooks/service.ts';
 import { nodeIdOf } from './workspaces/node.ts';
+import { createLocalFolders } from './workspaces/prepare/localFolders.ts';
 import { inspectionReadable } from './workspaces/read/program.ts';
 import { createWorkspaces } from './workspaces/read/service.ts';
 import { writeReadable } from './workspaces/write/program.ts';
@@ -193,6 +194,13 @@ export function createServices({ config, logger, database, vault, owner, closers
   });
   const models = loadModels(config.pricesFile);
   const livePartials = createLivePartials();
+  const localFolders = createLocalFolders({
+    allowed: config.localFolders,
+    dataDir: config.dataDir,
+    hasSharedDatabase: config.databaseUrl !== undefined,
+    onLoopback: config.onLoopback && config.publicUrl === undefined,
+    hasOneUser: isAlone,
+  });
   const runtime = createRuntime({
     config,
     database,
@@ -202,6 +210,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     providerKeys,
     models,
     hasOneUser: isAlone,
+    localFolders,
     allowPrivate,
     livePartials,
     nextId: createIds(),
@@ -229,6 +238,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     limits: rates.creations,
     waiting: createWaitingBound({ database, max: config.waitingMax }),
     choices,
+    findFolderFault: localFolders.findFault,
     note: () => (worker?.isFull() ? allBusy : null),
     nextId: createIds(),
     onBackgroundError,

@@ -35,6 +35,8 @@ export interface RunInputs {
   readAgent(): Promise<string | null>;
   /** Reads the current model of the conversation. */
   loadModel(): Promise<RunModel>;
+  /** The folder of the user in which the agent works, instead of a workspace of its own. */
+  readonly localFolder: string | undefined;
   /** Reads the changes that the workspace starts with; undefined if there are none. */
   loadPatch(): Promise<StartingPatch | undefined>;
   /** Values that must not appear in the log: those that enter the sandbox, and API keys that belong to them. */
@@ -114,6 +116,7 @@ export function createInputs(options: InputsOptions) {
         return choice?.agent ?? conversation.agent ?? full.agent;
       },
       loadModel: async () => providerKeys.modelOf(userId, await readOwnModel(conversation)),
+      localFolder: request.local_folder,
       loadPatch: () => patchOf(conversation, request),
       hidden: [
         ...Object.values(customSecrets),

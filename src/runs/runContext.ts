@@ -16,6 +16,7 @@ import type { DiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
+import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
 import type { Delivery, UploadTarget } from '../workspaces/write/service.ts';
 import type { Notifier } from './approvals/notifyCommand.ts';
 import type { RunInputs } from './inputs.ts';
@@ -30,6 +31,7 @@ export type DeliverUploads = (target: UploadTarget) => Promise<Delivery>;
 export interface RunDependencies {
   readonly clock: Clock;
   readonly folders: Folders;
+  readonly localFolders: LocalFolders;
   readonly deliverUploads: DeliverUploads;
   readonly profiles: readonly Profile[];
   /** Agents that were installed into the data folder. */

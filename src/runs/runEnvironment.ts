@@ -21,6 +21,7 @@ import type { RunLimits } from './modelLimits.ts';
 import { openRunBridge } from './runBridge.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
 import { RunEnd } from './runEnd.ts';
+import { openRunFolder } from './runFolder.ts';
 
 export interface RunEnvironment {
   readonly sandbox: OpenSandbox;
@@ -196,28 +197,36 @@ export async function openRunEnvironment(
     bridge,
     close: closeBridge,
   } = await openRunBridge(dependencies, context, remote);
-  const { workspace, home } = folders;
+  const folder = await openRunFolder(dependencies, context, engine, folders).catch(async (error: unknown) => {
+    await closeBridge();
+    throw error;
+  });
+  const { home } = folders;
+  const { workspace, readOnly } = folder;
   const { cgroups, records } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
   const { readable } = agent.found;
   const sandbox = await openSandbox({
     engine,
-    spec: { name: runId, workspace, home, readable, resourceFactor, image },
+    spec: { name: runId, workspace, readOnly, home, readable, resourceFactor, image },
     bridge,
     cgroups,
     records,
     exclusive: true,
     isHeld,
   }).catch(async (error: Error) => {
+    folder.release();
     await closeBridge();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
-  const room = watchDiskSpace(dependencies, [workspace, home], sandbox);
+  // How large a local folder is, is the business of its user.
+  const room = watchDiskSpace(dependencies, folder.isLocal ? [home] : [workspace, home], sandbox);
   // After the lease was lost, another run may already use the workspace.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {
     room.stop();
     await closeSandbox();
+    folder.release();
     await closeBridge();
   };
   const variables = variablesOf(sandbox, remote, inputs);
@@ -227,7 +236,8 @@ export async function openRunEnvironment(
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
     const needs = { sandbox, folders, remote, git, setupRefusal, environment: variables };
-    await Promise.race([prepare(context, needs), room.full]);
+    // Nothing in a local folder is prepared: its user has done that.
+    if (!folder.isLocal) await Promise.race([prepare(context, needs), room.full]);
   } catch (error) {
     await close();
     throw error;

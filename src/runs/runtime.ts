@@ -29,6 +29,7 @@ import { openProcessRecords } from '../sandbox/processRecords.ts';
 import type { Settings } from '../settings/service.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
+import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
 import { createRetention } from '../workspaces/prepare/retention.ts';
 import { createNotifier } from './approvals/notifyCommand.ts';
 import { createInputs } from './inputs.ts';
@@ -60,6 +61,7 @@ interface RuntimeOptions {
   readonly providerKeys: ProviderKeys;
   readonly models: Models;
   readonly hasOneUser: () => Promise<boolean>;
+  readonly localFolders: LocalFolders;
   readonly allowPrivate: AllowPrivate;
   readonly livePartials: LivePartials;
   readonly nextId: () => string;
@@ -122,6 +124,7 @@ export function createRuntime(options: RuntimeOptions) {
       nodeId: nodeIdOf(dataDir),
       loadInputs: createInputs({ database, settings, providerKeys, vault, searchUrl: config.searchUrl }),
       folders,
+      localFolders: options.localFolders,
       deliverUploads,
       livePartials: options.livePartials,
       notifier,
@@ -190,7 +193,9 @@ export function createRuntime(options: RuntimeOptions) {
     if (found === undefined) return undefined;
     const choice = await sandboxes.choose();
     if ('refusal' in choice) throw new AppError('no_sandbox', choice.refusal);
-    const { workspace, home } = found;
+    const { workspace, home, isLocal } = found;
+    const fault = isLocal ? await options.localFolders.findFault(workspace) : undefined;
+    if (fault !== undefined) throw new AppError('no_workspace', `The local folder ${fault}.`);
     const spec = {
       name: `look-${nextId()}`,
       workspace,

@@ -95,7 +95,14 @@ function mountArgs(spec: SandboxSpec, hidden: readonly string[], bridged: boolea
     ...readableArgs(spec.readable),
     ...hiddenArgs(hidden, spec.readable),
     ...(bridged ? entryFiles.flatMap(([from, to]) => ['--ro-bind', from, to]) : []),
-    ...['--bind', spec.workspace, workspace, '--bind', spec.home, home],
+    ...['--bind', spec.workspace, workspace],
+    // A mount point cannot be renamed, removed or replaced inside.
+    ...(spec.readOnly ?? []).flatMap((name) => [
+      '--ro-bind',
+      `${spec.workspace}/${name}`,
+      `${workspace}/${name}`,
+    ]),
+    ...['--bind', spec.home, home],
     ...['--remount-ro', '/'],
   ];
 }

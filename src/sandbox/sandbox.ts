@@ -8,6 +8,8 @@ export interface SandboxSpec {
   readonly name: string;
   /** Writable inside. */
   readonly workspace: string;
+  /** Paths in the workspace that cannot be changed inside. Only bubblewrap supports them. */
+  readonly readOnly?: readonly string[];
   /** Writable inside, and kept between runs. */
   readonly home: string;
   /** Files and folders of the host that can be read inside under the same path, such as the programs of an agent. */

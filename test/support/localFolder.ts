@@ -15,15 +15,15 @@ export interface LocalFolder {
   git(...args: string[]): string;
 }
 
-export function temporaryFolder(t: After): string {
-  const path = mkdtempSync(join(tmpdir(), 'parley-local-'));
+export function temporaryFolder(t: After, parent = tmpdir()): string {
+  const path = mkdtempSync(join(parent, 'parley-local-'));
   t.after(async () => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
 /** A folder that is not a repository. */
-export function plainFolder(t: After): LocalFolder {
-  const path = temporaryFolder(t);
+export function plainFolder(t: After, parent?: string): LocalFolder {
+  const path = temporaryFolder(t, parent);
   return {
     path,
     write: (file, content) => {

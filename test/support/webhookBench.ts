@@ -56,6 +56,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
       settings,
       providerKeys: createProviderKeys({ settings, modelHosts: {} }),
     }),
+    findFolderFault: async () => undefined,
     nextId: createIds(),
     onBackgroundError: fail,
   });

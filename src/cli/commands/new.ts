@@ -6,7 +6,7 @@ import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import type { newCommand, runCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
-import { prepareFolder } from '../folders/prepareFolder.ts';
+import { prepareFolder, realFolder } from '../folders/prepareFolder.ts';
 import { followConversation } from '../follow.ts';
 import { readImage, readMcpFile, readMessage } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
@@ -17,12 +17,14 @@ type ParsedNew = Parsed<typeof newCommand>;
 
 /** The fields that a local folder determines. */
 async function carryFolder({ options }: ParsedNew, { note }: Output): Promise<Partial<CreateConversation>> {
-  const { folder, repo, branch, provider } = options;
+  const { folder, local, repo, branch, provider } = options;
+  if (folder === undefined && local) throw new RefusalError('--local needs a --folder.');
   if (folder === undefined) return {};
   if (repo !== undefined || branch !== undefined || provider !== undefined)
     throw new RefusalError(
       '--folder determines the repository and the branch; leave out --repo, --branch and --provider.',
     );
+  if (local) return { local_folder: realFolder(folder) };
   const { creation, notes } = await prepareFolder(folder);
   for (const sentence of notes) note(`${sentence}\n`);
   return creation;

@@ -19,6 +19,10 @@ const newOptions = {
     help: 'Start with this folder of your machine: its repository, its branch, and changes that are not pushed.',
     completes: 'files',
   },
+  local: {
+    type: 'boolean',
+    help: 'With --folder: let the agent work in the folder itself. The service must allow it (PARLEY_LOCAL_FOLDERS).',
+  },
   repo: { type: 'string', value: 'OWNER/NAME', help: 'The repository to work on.' },
   branch: { type: 'string', value: 'NAME', help: 'The branch to start from.' },
   provider: {

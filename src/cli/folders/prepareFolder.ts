@@ -33,7 +33,8 @@ interface Source extends Repository {
 const shownCommitChars = 12;
 const boundariesMax = 100;
 
-function realFolder(path: string): string {
+/** The real path of a folder. Throws a RefusalError if there is none. */
+export function realFolder(path: string): string {
   const shown = plainLine(path);
   try {
     const real = realpathSync(resolve(path));

@@ -32,6 +32,7 @@ export interface NormalRequest {
   readonly agent?: string;
   readonly llm_model?: string;
   readonly workspace_patch?: WorkspacePatch;
+  readonly local_folder?: string;
 }
 
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
@@ -62,6 +63,7 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   if (sent.agent) request.agent = sent.agent;
   if (sent.llm_model) request.llm_model = sent.llm_model;
   if (sent.workspace_patch != null) request.workspace_patch = normalisePatch(sent.workspace_patch);
+  if (sent.local_folder) request.local_folder = sent.local_folder;
   return request;
 }
 

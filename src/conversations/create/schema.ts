@@ -23,6 +23,7 @@ const imageLinkBytesMax = 4 * kib;
 export const messageBytesMax = 256 * kib;
 export const replayBytesMax = 8 * mib;
 const shortBytesMax = kib;
+const folderBytesMax = 4 * kib;
 export const patchBytesMax = 8 * mib;
 /** The length of that many bytes as Base64. */
 const patchCharsMax = 4 * Math.ceil(patchBytesMax / 3);
@@ -134,6 +135,13 @@ export const CreateConversation = Type.Object(
     mcp_config: Type.Optional(NullableMcpConfig),
     conversation_id: Type.Optional(ConversationId),
     ...choiceFields,
+    local_folder: Type.Optional(
+      nullableText({
+        bytesMax: folderBytesMax,
+        description:
+          'The real path of a folder on the machine of the service, in which the agent works directly. The operator must allow it with PARLEY_LOCAL_FOLDERS.',
+      }),
+    ),
     workspace_patch: Type.Optional(
       orNull(WorkspacePatch, {
         description:

@@ -43,6 +43,8 @@ interface ConversationsOptions {
   readonly limits: CreateLimits;
   readonly waiting: WaitingBound;
   readonly choices: Choices;
+  /** Why no agent may work in this folder of the machine, as the end of a sentence; undefined if one may. */
+  readonly findFolderFault: (folder: string) => Promise<string | undefined>;
   /** A note for the creator of a new conversation. */
   readonly note?: () => string | null;
   readonly nextId: () => string;
@@ -79,6 +81,12 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
 export function createConversations(options: ConversationsOptions) {
   const { database, vault, limits, waiting, choices, nextId, onBackgroundError, now = Date.now } = options;
   const note = options.note ?? (() => null);
+
+  async function refuseFolder({ local_folder: folder, workspace_patch: patch }: CreateConversation) {
+    const fault =
+      patch == null ? await options.findFolderFault(folder ?? '') : 'cannot be combined with workspace_patch';
+    return fault === undefined ? undefined : invalid([{ path: 'local_folder', message: fault }]);
+  }
 
   let lastMs = -1;
   let lastTimestamp = '';
@@ -190,7 +198,8 @@ export function createConversations(options: ConversationsOptions) {
     // Awaits only what is not known yet, because awaiting takes time even for nothing.
     const isChosen = overRate === undefined && (sent.agent || sent.llm_model);
     const fault = isChosen ? await choices.findFault(userId, sent) : undefined;
-    const tooMany = overRate ?? fault ?? limits.take(principal.keyId) ?? waiting.over(userId);
+    const folderFault = sent.local_folder && overRate === undefined ? await refuseFolder(sent) : undefined;
+    const tooMany = overRate ?? fault ?? folderFault ?? limits.take(principal.keyId) ?? waiting.over(userId);
     const refusal = tooMany instanceof Promise ? await tooMany : tooMany;
     if (refusal !== undefined) {
       const found = await findExisting(principal, sent, keyHash);

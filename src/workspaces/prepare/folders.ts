@@ -17,6 +17,12 @@ export interface ConversationFolders {
   readonly readyMark: string;
   /** A file that exists once the setup script of the repository has ended. */
   readonly setupMark: string;
+  /** A file with the path of the local folder that is used instead of the workspace, if there is one. */
+  readonly localMark: string;
+  /** A file of the protection of that folder. */
+  readonly guardRecord: string;
+  /** `workspace` is a local folder of the user. */
+  readonly isLocal?: true;
 }
 
 const folderMode = 0o700;
@@ -70,6 +76,8 @@ export function createFolders(dataDir: string) {
       home: join(root, 'home'),
       readyMark: join(root, 'ready'),
       setupMark: join(root, 'setup'),
+      localMark: join(root, 'local'),
+      guardRecord: join(root, 'guard'),
     };
   }
 
@@ -132,8 +140,13 @@ export function createFolders(dataDir: string) {
     find: async (key: number, owner: ConversationName): Promise<ConversationFolders | undefined> => {
       const folders = pathsOf(key);
       const found = await lstat(folders.workspace).catch(() => undefined);
-      return found?.isDirectory() && (await isOf(key, owner)) ? folders : undefined;
+      if (!found?.isDirectory() || !(await isOf(key, owner))) return undefined;
+      const local = await readFile(folders.localMark, 'utf8').catch(() => undefined);
+      return local === undefined ? folders : { ...folders, workspace: local, isLocal: true };
     },
+    /** Whether the agent of the conversation works in a local folder of its user. */
+    isLocal: async (key: number): Promise<boolean> =>
+      (await lstat(pathsOf(key).localMark).catch(() => undefined)) !== undefined,
     /** The conversations that have folders here. */
     list: () => namesIn(/^([1-9]\d{0,15})$/),
     /** Renames them at once, before they are removed. Returns false if there are none. */

@@ -54,6 +54,8 @@ export function createRetention(options: RetentionOptions) {
 
   /** Locks the conversation only while its folders are renamed. */
   async function removeStopped(key: number, forMs: number): Promise<void> {
+    // Nothing in a local folder is ours; only the home of the agent is here, and stays with the conversation.
+    if (await folders.isLocal(key)) return;
     const runId = nextId();
     const since = performance.now();
     const held = await database.run(holdForRemoval, { key, runId, owner, leaseMs, stoppedMs: forMs });

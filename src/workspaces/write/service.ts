@@ -96,10 +96,11 @@ export function createUploads(options: UploadsOptions) {
 
   async function writeNow(
     target: UploadTarget,
-    { workspace, home }: ConversationFolders,
+    { workspace, home, isLocal }: ConversationFolders,
     { files, signal }: UploadRequest,
   ): Promise<Upload> {
-    const room = await findDiskRoom([workspace, home], disk, signal);
+    // How large a local folder is, is the business of its user.
+    const room = await findDiskRoom(isLocal ? [home] : [workspace, home], disk, signal);
     const limited = limitFiles(files, { bounds, room, folder: workspace, freeMin: disk });
     const written = await withSandbox(target, (sandbox) => writeFiles(sandbox, toFrames(limited.files)));
     return answer(written, limited.skipped, false, limited.count());
