@@ -45,8 +45,7 @@ async function openLocalFolder(
   const release = () => {
     if (!isOpen) return;
     isOpen = false;
-    guarded.release();
-    held.release();
+    if (held.release()) guarded.release();
   };
   await recorder.add([
     notice('The agent works in your local folder itself. .git and settings of editors are read-only for it.'),

@@ -72,7 +72,9 @@ describe('a local folder', () => {
     for (const path of [app, join(app, 'src'), join(top, 'code')])
       assert.deepEqual(hold(path, 'b'), { takenBy: 'a' });
     assert.ok('release' in hold(join(top, 'code-other'), 'b'));
-    first.release();
+    const next = hold(app, 'a');
+    assert.ok('release' in next);
+    assert.deepEqual([first.release(), next.release()], [false, true]);
     assert.ok('release' in hold(app, 'b'));
   });
 });

@@ -29,6 +29,11 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+interface Held {
+  /** Returns whether nobody holds the folder any more. A run that lost its lease may end after the next one began. */
+  release(): boolean;
+}
+
 export type LocalFolders = ReturnType<typeof createLocalFolders>;
 
 export function createLocalFolders(options: LocalFoldersOptions) {
@@ -65,12 +70,16 @@ export function createLocalFolders(options: LocalFoldersOptions) {
   }
 
   /** Reserves the folder for a conversation. Returns the id of another one that works in it, or around it. */
-  function hold(path: string, id: string): { readonly takenBy: string } | { release(): void } {
+  function hold(path: string, id: string): Held | { readonly takenBy: string } {
     for (const { path: other, id: takenBy } of held)
       if (takenBy !== id && (contains(other, path) || contains(path, other))) return { takenBy };
     const own = { path, id };
     held.add(own);
-    return { release: () => held.delete(own) };
+    const release = () => {
+      held.delete(own);
+      return ![...held].some((other) => other.path === path);
+    };
+    return { release };
   }
 
   return { findFault, hold };
