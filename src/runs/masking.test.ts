@@ -21,6 +21,21 @@ describe('masking', () => {
     assert.equal(text('> second line\n}\nfirst line\n'), `> ${mask}\n}\n${mask}\n`);
   });
 
+  it('masks values as JSON shows them, and what is left of one that was cut off', () => {
+    const { text, stream } = createMasking(['pa"ss\\word-with\ttab', 'supersecretvalue-ABCDEFGH-0123456789']);
+    assert.equal(text(JSON.stringify({ key: 'pa"ss\\word-with\ttab' })), `{"key":"${mask}"}`);
+    assert.equal(
+      text('… ersecretvalue-ABCDEFGH-0123456789'),
+      '… ersecretvalue-ABCDEFGH-0123456789'.replace(/er.*/, mask),
+    );
+    assert.equal(text('token=supersecretvalue-ABCDEFGH\n[… left out'), `token=${mask}\n[… left out`);
+    const shown = stream();
+    assert.equal(
+      shown.add('token=supersecretvalue') + shown.add('-ABC\n[…') + shown.end(),
+      `token=${mask}\n[…`,
+    );
+  });
+
   it('masks values of any size', () => {
     const secrets = Array.from({ length: 100 }, (_, i) => String(i).padEnd(64_000, '.'));
     const { text } = createMasking(secrets);

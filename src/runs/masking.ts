@@ -34,14 +34,16 @@ export interface Masking {
 function valuesOf(secret: string): string[] {
   const lines = secret.split('\n').map((line) => line.trim());
   const long = lines.filter((line) => line.length >= lineCharsMin);
+  // Programs print values with quotes or several lines as JSON.
+  const inJson = JSON.stringify(secret).slice(1, -1);
   // A value that the mask itself contains would be found again in what was masked.
-  return [secret, ...long].filter((value) => value.length >= maskedCharsMin && !/^\*+$/.test(value));
+  return [secret, inJson, ...long].filter((value) => value.length >= maskedCharsMin && !/^\*+$/.test(value));
 }
 
 export function createMasking(secrets: Iterable<string>): Masking {
   const hidden = new Set([...secrets].flatMap(valuesOf));
   let values = createSecretValues(hidden, mask);
-  const text = (shown: string) => values.mask(shown);
+  const text = (shown: string) => values.maskCut(shown);
 
   /** Fields that we have named, some of which have values of ours. */
   function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {

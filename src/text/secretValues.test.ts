@@ -55,6 +55,65 @@ describe('secret values', () => {
     );
   });
 
+  it('are masked in pieces as in the whole text if they are cut off', () => {
+    const few = fc.constantFrom('a', 'b');
+    const texts = fc.array(fc.string({ unit: few, minLength: 13, maxLength: 20 }), {
+      minLength: 1,
+      maxLength: 2,
+    });
+    const cut = texts.chain((secrets) =>
+      fc.record({
+        secrets: fc.constant(secrets),
+        parts: fc.array(
+          fc.oneof(
+            fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 4 }),
+            fc.tuple(fc.constantFrom(...secrets), fc.nat(20)).map(([one, length]) => one.slice(0, length)),
+          ),
+          { maxLength: 6 },
+        ),
+        sizes: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }),
+      }),
+    );
+    fc.assert(
+      fc.property(cut, ({ secrets, parts, sizes }) => {
+        const values = createSecretValues(secrets, mask);
+        const text = parts.join('');
+        const pieces: string[] = [];
+        let from = 0;
+        for (const size of sizes) {
+          pieces.push(text.slice(from, from + size));
+          from += size;
+        }
+        pieces.push(text.slice(from));
+        assert.equal(maskPieces(values, pieces).whole, values.mask(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('are masked where a program has cut them, unless little of them is left', () => {
+    const value = 'supersecretvalue-ABCDEFGH-0123456789';
+    const values = createSecretValues([value], mask);
+    for (let length = 1; length <= value.length; length++) {
+      const isLong = length >= value.length / 2;
+      assert.equal(
+        values.mask(`a ${value.slice(0, length)}… b`),
+        isLong ? `a ${mask}… b` : `a ${value.slice(0, length)}… b`,
+      );
+      const end = value.slice(-length);
+      assert.equal(values.maskCut(`a …${end} b`), isLong ? `a …${mask} b` : `a …${end} b`);
+    }
+    assert.equal(
+      values.maskCut(`${value}${value.slice(0, 20)} ${value.slice(-20)}`),
+      `${mask}${mask} ${mask}`,
+    );
+    // Keys of one provider begin alike.
+    assert.equal(
+      createSecretValues(['sk-ant-api03-abcdefghijklmnopqrst'], mask).mask('sk-ant-api03-'),
+      'sk-ant-api03-',
+    );
+  });
+
   it('hold back nothing but what may begin one', () => {
     const values = createSecretValues(['secret', 'rets'], mask);
     assert.equal(values.settledLength('no'), 2);
@@ -77,7 +136,8 @@ describe('secret values', () => {
     const value = `${'a'.repeat(60_000)}b`;
     const values = createSecretValues([value], mask);
     assert.equal(values.settledLength(`x${'a'.repeat(59_999)}`), 1);
-    assert.equal(values.settledLength(`${'a'.repeat(100_000)}`), 40_000);
+    // A beginning of the value that is cut off lies across every position.
+    assert.equal(values.settledLength(`${'a'.repeat(100_000)}`), 0);
     assert.equal(values.settledLength(`${'a'.repeat(59_000)}cc`), 59_002);
   });
 });

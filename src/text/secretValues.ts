@@ -1,8 +1,10 @@
 // Finds secret values in text, also in text that is still being written: a value may arrive in any pieces.
 
 export interface SecretValues {
-  /** Replaces every value with the mask. */
+  /** Replaces every value with the mask, and the beginning of one that is cut off. */
   mask(text: string): string;
+  /** Also replaces the end of a value whose beginning is cut off. Not for text that arrives in pieces. */
+  maskCut(text: string): string;
   /**
    * How much of the beginning of a text is settled: whatever follows, no value lies across the end of that part, so that
    * both parts can be masked one after the other.
@@ -19,6 +21,13 @@ export interface MaskedStream {
   /** Returns what was held back. */
   end(): string;
 }
+
+/**
+ * Programs cut long text at any position. A shorter part of a value is not looked for: many values begin alike, such as
+ * URLs and keys of one provider.
+ */
+const cutCharsMin = 12;
+const cutShareMin = 0.5;
 
 interface Value {
   readonly text: string;
@@ -51,11 +60,66 @@ function begunLength(text: string, value: Value): number {
   return length;
 }
 
-/** Where a value that lies across the position begins; undefined if there is none. */
+/** Where a value that lies across the position begins, as a whole or cut off; undefined if there is none. */
 function startAcross(text: string, at: number, value: string): number | undefined {
   const from = Math.max(0, at - value.length + 1);
-  const found = text.slice(from, at + value.length - 1).indexOf(value);
-  return found < 0 ? undefined : from + found;
+  const around = text.slice(from, at + value.length - 1);
+  const whole = around.indexOf(value);
+  let cut = findBeginning(around, 0, value);
+  while (cut !== undefined && from + cut.end <= at) cut = findBeginning(around, cut.start + 1, value);
+  const starts = [whole, cut === undefined || from + cut.start >= at ? -1 : cut.start];
+  const found = starts.filter((start) => start >= 0);
+  return found.length === 0 ? undefined : from + Math.min(...found);
+}
+
+const splitAtValues = (text: string, value: string) => text.split(value);
+
+/** How much of a value is masked if the rest is cut off; undefined if it is too short for that. */
+function cutLength({ length }: string): number | undefined {
+  const least = Math.max(cutCharsMin, Math.ceil(length * cutShareMin));
+  return length > least ? least : undefined;
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The first place at or after the position where the value begins, and how far the text agrees with it. */
+function findBeginning(text: string, from: number, value: string): Range | undefined {
+  const length = cutLength(value);
+  const start = length === undefined ? -1 : text.indexOf(value.slice(0, length), from);
+  if (length === undefined || start < 0) return undefined;
+  let end = start + length;
+  while (end < text.length && text[end] === value[end - start]) end++;
+  return { start, end };
+}
+
+/** Returns the text around every beginning of the value that is long enough. */
+function splitAtBeginnings(text: string, value: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (let found = findBeginning(text, 0, value); found; found = findBeginning(text, from, value)) {
+    parts.push(text.slice(from, found.start));
+    from = found.end;
+  }
+  return [...parts, text.slice(from)];
+}
+
+/** The same for every end of the value. */
+function splitAtEnds(text: string, value: string): string[] {
+  const length = cutLength(value);
+  if (length === undefined) return [text];
+  const end = value.slice(-length);
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, from)) {
+    let start = at;
+    while (start > from && text[start - 1] === value[value.length - length - 1 - (at - start)]) start--;
+    parts.push(text.slice(from, start));
+    from = at + length;
+  }
+  return [...parts, text.slice(from)];
 }
 
 const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
@@ -79,14 +143,21 @@ export function createSecretValues(texts: Iterable<string>, mask: string): Secre
     return values.reduce((earliest, { text: value }) => startAcross(text, earliest, value) ?? earliest, at);
   }
 
+  /** Whole values come first, so that the end of one is not taken for a part of another. */
+  function splitAll(text: string, splits: readonly ((part: string, value: string) => string[])[]): string[] {
+    return splits.reduce(
+      (all, split) =>
+        values.reduce((parts, { text: value }) => parts.flatMap((part) => split(part, value)), all),
+      [text],
+    );
+  }
+
   return {
     longest: values[0]?.text.length ?? 0,
     // Values are replaced one by one, because a single pattern of all of them can be too large. What was replaced is
     // taken out, so that no value is found in a mask.
-    mask: (text) =>
-      values
-        .reduce((parts, { text: value }) => parts.flatMap((part) => part.split(value)), [text])
-        .join(mask),
+    mask: (text) => splitAll(text, [splitAtValues, splitAtBeginnings]).join(mask),
+    maskCut: (text) => splitAll(text, [splitAtValues, splitAtBeginnings, splitAtEnds]).join(mask),
     settledLength: (text) => {
       const begun = values.reduce((longest, value) => Math.max(longest, begunLength(text, value)), 0);
       for (let at = text.length - begun; ; ) {

@@ -32,7 +32,7 @@ export function createLiveOutput(
   }
 
   function replace(id: string, text: string): void {
-    if (text.length <= resentCharsMax) texts.replaceOutput(nameOf(id), () => maskStream().add(text));
+    if (text.length <= resentCharsMax) texts.replaceOutput(nameOf(id), () => mask(maskStream().add(text)));
   }
 
   return {

@@ -18,13 +18,19 @@ export interface ChatMessage {
 const statusWords = { STARTING: 'Starting', RUNNING: 'Running', STOPPED: 'Stopped' } as const;
 const waitingWords = { approval: 'Approval needed', answer: 'Waiting for your answer' } as const;
 
-function compose(words: string, title: string, text: string, url: string | null): ChatMessage {
+function headingOf(words: string, title: string): string {
   const name = neutralLine(title, titleCharsMax);
-  return { heading: name === '' ? words : `${words}: ${name}`, text: neutralText(text, textCharsMax), url };
+  return name === '' ? words : `${words}: ${name}`;
+}
+
+function compose(words: string, title: string, text: string, url: string | null): ChatMessage {
+  return { heading: headingOf(words, title), text: neutralText(text, textCharsMax), url };
 }
 
 export function waitingMessage({ waits_for, title, message, url }: WaitingData): ChatMessage {
-  return compose(waitingWords[waits_for], title, message, url);
+  // The question of an agent is mostly at the end of its message.
+  const text = neutralText(message, textCharsMax, waits_for === 'answer' ? 'end' : 'start');
+  return { heading: headingOf(waitingWords[waits_for], title), text, url };
 }
 
 export function statusMessage(change: Change, publicUrl: string | undefined): ChatMessage {

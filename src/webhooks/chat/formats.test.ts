@@ -24,9 +24,11 @@ describe('messages for chat services', () => {
   it('have the form that each service expects', () => {
     assert.deepEqual(body('slack'), {
       text: 'Approval needed: Tidy up',
-      blocks: ['Approval needed: Tidy up', 'Run `rm -r build`', `<${url}|Open the conversation>`].map(
-        (text) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }),
-      ),
+      blocks: [
+        { type: 'plain_text', text: 'Approval needed: Tidy up', emoji: false },
+        { type: 'plain_text', text: 'Run `rm -r build`', emoji: false },
+        { type: 'mrkdwn', text: `<${url}|Open the conversation>`, verbatim: true },
+      ].map((text) => ({ type: 'section', text })),
       unfurl_links: false,
       unfurl_media: false,
     });
@@ -108,10 +110,16 @@ describe('messages for chat services', () => {
   it('escape markup of the service', () => {
     const message = 'a [b](c) *d* _e_ ~f~ `g` |h| > # \\ & <i>';
     const section = body('slack', { message }).blocks[1].text.text;
-    assert.equal(section, 'a [b](c) *d* _e_ ~f~ `g` |h| &gt; # \\ &amp; &lt;\u200bi&gt;');
+    assert.equal(section, message.replace('<', '<\u200b'), 'plain text has no markup');
     const escaped = 'a \\[b\\]\\(c\\) \\*d\\* \\_e\\_ \\~f\\~ \\`g\\` \\|h\\| \\> \\# \\\\ & <\u200bi\\>';
     assert.equal(body('discord', { message }).embeds[0].description, escaped);
     assert.equal(body('mattermost', { message }).text.split('\n')[1], escaped);
+  });
+
+  it('show the end of a long answer, which has the question, and the start of a long command', () => {
+    const message = `start ${'x'.repeat(1_000)} end?`;
+    assert.match(body('slack', { message, waits_for: 'answer' }).blocks[1].text.text, /^…x+ end\?$/);
+    assert.match(body('slack', { message, waits_for: 'approval' }).blocks[1].text.text, /^start x+…$/);
   });
 
   it('stay within the limits of the services, even if every character is escaped', () => {

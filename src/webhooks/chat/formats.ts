@@ -21,16 +21,15 @@ function lines(...parts: readonly (string | null)[]): string {
   return parts.filter((part) => part !== null && part !== '').join('\n');
 }
 
-/** `verbatim` keeps Slack from looking for links and names. `text` is shown in notifications, without the blocks. */
+/** Slack shows `plain_text` as it is. `text` is shown in notifications, without the blocks. */
 function slack({ heading, text, url }: ChatMessage): ChatRequest {
-  const section = (mrkdwn: string) => ({
-    type: 'section',
-    text: { type: 'mrkdwn', text: mrkdwn, verbatim: true },
-  });
+  const section = (content: object) => ({ type: 'section', text: content });
+  const plain = (content: string) => section({ type: 'plain_text', text: content, emoji: false });
+  const link = `<${escapeSlack(url ?? '')}|${openLabel}>`;
   const blocks = [
-    section(escapeSlack(heading)),
-    ...(text === '' ? [] : [section(escapeSlack(text))]),
-    ...(url === null ? [] : [section(`<${escapeSlack(url)}|${openLabel}>`)]),
+    plain(heading),
+    ...(text === '' ? [] : [plain(text)]),
+    ...(url === null ? [] : [section({ type: 'mrkdwn', text: link, verbatim: true })]),
   ];
   return json({ text: escapeSlack(heading), blocks, unfurl_links: false, unfurl_media: false });
 }

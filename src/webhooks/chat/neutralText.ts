@@ -8,10 +8,15 @@ const active = /@|<|:(?=\/\/)|\bwww(?=\.)|\bmailto(?=:)/gi;
 /** Takes no space. */
 const breakCharacter = '\u200b';
 
+function cut(text: string, charsMax: number, kept: 'start' | 'end'): string {
+  if (text.length <= charsMax) return text;
+  return kept === 'start' ? `${text.slice(0, charsMax - 1)}…` : `…${text.slice(1 - charsMax)}`;
+}
+
 /** Cuts the text to so many characters, and breaks up mentions and links. */
-export function neutralText(text: string, charsMax: number): string {
+export function neutralText(text: string, charsMax: number, kept: 'start' | 'end' = 'start'): string {
   const clean = text.replaceAll('\r\n', '\n').replace(hidden, ' ').trim();
-  const short = clean.length <= charsMax ? clean : `${clean.slice(0, charsMax - 1)}…`;
+  const short = cut(clean, charsMax, kept);
   return short.toWellFormed().replace(active, (found) => found + breakCharacter);
 }
 
