@@ -146,7 +146,8 @@ for (const kind of databaseKinds) {
       await runs.turns(id, 1);
       const { home } = await filesOf(runs.service.storage, id);
       hold(home, 'prompt');
-      await runs.say(id, 'say held');
+      // It cannot end by itself before the run finds the cancellation.
+      await runs.say(id, 'hang\nsay never');
       await until('the agent has the prompt', () => isHeld(home, 'prompt'));
       await runs.cancel(id);
       letGo(home, 'prompt');
