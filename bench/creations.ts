@@ -38,6 +38,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     ...subjectOf(request, false),
     agent: null,
     llmModel: null,
+    confirmationMode: null,
     patch: null,
     request: JSON.stringify(request),
     sealed: null,

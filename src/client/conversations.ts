@@ -158,7 +158,7 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
       throw new ParleyError('not_found', 'There is no conversation with this id.', { status: 404 });
     },
 
-    /** Changes the title, the agent or the model. Another agent or model is used from the next turn on. */
+    /** Changes the title, the agent, the model or the approval mode. They apply from the next turn on. */
     update,
 
     rename: (id: string, title: string, options?: CallOptions): Promise<void> =>

@@ -25,6 +25,7 @@ import { webhookFormats } from './migrations/0022-webhook-formats.ts';
 import { messageKeys } from './migrations/0023-message-keys.ts';
 import { workspacePatches } from './migrations/0024-workspace-patches.ts';
 import { cancelled } from './migrations/0025-cancelled.ts';
+import { conversationConfirmation } from './migrations/0026-conversation-confirmation.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -54,6 +55,7 @@ export const migrations: readonly Migration[] = [
   messageKeys,
   workspacePatches,
   cancelled,
+  conversationConfirmation,
 ];
 
 const advisoryLock = 7_265_108;

@@ -68,6 +68,8 @@ export interface Tables {
     agent: string | null;
     /** The model that its user chose for it; null means the one in the settings. */
     llm_model: string | null;
+    /** 1 or 0: whether its user has to approve actions. Null means what the settings say. */
+    confirmation_mode: number | null;
     /** The agent's own id of the session, for resuming it. */
     agent_session: string | null;
     /** A JSON list of the tool kinds that the user has always allowed. */

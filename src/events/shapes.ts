@@ -108,6 +108,15 @@ export function modelChanged(model: string | null): NewObservation {
   return notice(`From the next turn on, the model is ${which}.`, 'MODEL_CHANGED');
 }
 
+/** Null means what the settings say. */
+export function confirmationChanged(mode: boolean | null): NewObservation {
+  const what =
+    mode === null
+      ? 'your settings say whether actions need your approval'
+      : `actions ${mode ? 'need your approval' : 'need no approval'}`;
+  return notice(`From the next turn on, ${what}.`, 'CONFIRMATION_MODE_CHANGED');
+}
+
 /** An error, as a sentence for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewObservation {
   return {

@@ -192,6 +192,39 @@ for (const kind of databaseKinds) {
     });
   });
 
+  describe(`the approval mode of a conversation on ${kind}`, { concurrency: 2 }, () => {
+    const allow = async ({ service }: Runs, id: string) => {
+      const json = { decision: 'allow' };
+      assert.equal((await service.ask(`/api/conversations/${id}/confirm`, { json })).status, 200);
+    };
+
+    it('takes precedence over the settings, from the start and from the next turn on', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const id = await runs.create('ask-run rm a', { confirmation_mode: true });
+      await approvalRequest(runs, id);
+      await allow(runs, id);
+      await runs.turns(id, 1);
+      await patch(runs, id, { confirmation_mode: false });
+      await runs.say(id, 'ask-run rm b\nrun rm c\nsay done');
+      assert.equal((await runs.turns(id, 2)).at(-1), 'done');
+      // An agent that asks already need not be started again.
+      assert.equal((await promptsOf(runs, id)).starts.length, 1);
+      assert.notEqual((await runs.service.ask('/api/settings')).body.confirmation_mode, true);
+    });
+
+    it('can be off although the settings want approval, and null follows the settings', async (t) => {
+      const runs = await startRuns({ kind, settings: { confirmation_mode: true } }, t);
+      const id = await runs.create('run rm a\nsay free', { confirmation_mode: false });
+      assert.deepEqual(await runs.turns(id, 1), ['free']);
+      await patch(runs, id, { confirmation_mode: null });
+      await runs.say(id, 'ask-run rm b');
+      await approvalRequest(runs, id);
+      await allow(runs, id);
+      assert.equal((await runs.turns(id, 2)).at(-1), 'completed rm b');
+      assert.equal((await promptsOf(runs, id)).starts.length, 2);
+    });
+  });
+
   describe(`the model of a conversation on ${kind}`, { concurrency: 2 }, () => {
     it('gets the key of its provider, from the next turn on', async (t) => {
       const runs = await startModels(t, { kind });

@@ -18,7 +18,7 @@ import type { StartingPatch } from '../workspaces/prepare/applyPatch.ts';
 import { findPatch } from '../workspaces/prepare/store.ts';
 
 export interface RunInputs {
-  /** With the model and the base URL of this conversation. */
+  /** With the model, the base URL and the approval mode of this conversation. */
   readonly settings: FullSettings;
   readonly instructions: string | undefined;
   readonly mcp: McpConfig;
@@ -29,7 +29,7 @@ export interface RunInputs {
   readonly customSecrets: Readonly<Record<string, string>>;
   /** The API key of the model, when the run begins. */
   readonly modelKey: string | undefined;
-  /** Reads the current settings. */
+  /** Reads the current settings, with the approval mode of this conversation. */
   readSettings(): Promise<FullSettings>;
   /** The name of the agent that the conversation should have now; null is the built-in agent. */
   readAgent(): Promise<string | null>;
@@ -46,6 +46,11 @@ export interface RunInputs {
 function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): string[] {
   const keys = [...sse_servers, ...shttp_servers].flatMap(({ api_key }) => api_key ?? []);
   return [...keys, ...stdio_servers.flatMap(({ env }) => Object.values(env ?? {}))];
+}
+
+/** The approval mode of a conversation takes precedence over the one in the settings. */
+function withMode(settings: FullSettings, mode: number | null): FullSettings {
+  return mode === null ? settings : { ...settings, confirmation_mode: mode === 1 };
 }
 
 interface InputsOptions {
@@ -90,10 +95,17 @@ export function createInputs(options: InputsOptions) {
     return { baseCommit: sent.base_commit ?? null, patch };
   }
 
+  async function readCurrentSettings(conversation: ClaimedConversation): Promise<FullSettings> {
+    const choice = await database.run(readChoice, conversation.key);
+    const { confirmation_mode: mode } = choice ?? conversation;
+    return withMode(await settings.read(conversation.user_id), mode);
+  }
+
   return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
     const { user_id: userId, git_provider: named } = conversation;
     const request = JSON.parse(conversation.request) as NormalRequest;
-    const { settings: full, key: modelKey } = await providerKeys.modelOf(userId, conversation.llm_model);
+    const { settings: stored, key: modelKey } = await providerKeys.modelOf(userId, conversation.llm_model);
+    const full = withMode(stored, conversation.confirmation_mode);
     const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
     const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
     const searchKey = await settings.openSecret(userId, 'search_api_key', '');
@@ -110,7 +122,7 @@ export function createInputs(options: InputsOptions) {
       gitToken: (provider) => settings.openSecret(userId, providerTokenKind, provider),
       customSecrets,
       modelKey,
-      readSettings: () => settings.read(userId),
+      readSettings: () => readCurrentSettings(conversation),
       readAgent: async () => {
         const choice = await database.run(readChoice, conversation.key);
         return choice?.agent ?? conversation.agent ?? full.agent;

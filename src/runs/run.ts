@@ -132,12 +132,7 @@ async function converse(
   const { database, nodeId, fetchImage, initializeMs } = dependencies;
   const { conversation, inputs, recorder, signal } = context;
   const { watch } = context.faults;
-  const policies = createPolicies({
-    inputs,
-    agentId: environment.agent.profile.id,
-    confirmAlways: environment.confirmAlways,
-    recorder,
-  });
+  const policies = createPolicies({ inputs, confirmAlways: environment.confirmAlways });
   const mode = policies.now().confirmationMode || environment.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
   const mapper = createEventMapper({
@@ -275,8 +270,11 @@ async function converse(
     onPrompt,
     beginTurn: async () => {
       await refuseOtherAgent(dependencies, context, environment);
-      await beginTurn();
       await policies.refresh().catch(onError);
+      // The built-in agent always asks. Others are told when they start whether they have to.
+      const isTold = mode === 'ask' || environment.agent.profile.id === 'builtin';
+      if (policies.now().confirmationMode && !isTold) throw new NextRun();
+      await beginTurn();
     },
     endTurn,
   });

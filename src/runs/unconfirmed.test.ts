@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
-import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
+import { filesOf, type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { approvalRequest, ending, errorsAndNotices } from '../../test/support/runTalk.ts';
 
 function startAsking(t: TestContext, { settings, ...more }: RunsOptions = {}): Promise<Runs> {
@@ -92,21 +92,19 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
     ]);
   });
 
-  it('stops an agent that was started without it and does not ask; a message starts it again', async (t) => {
+  it('starts an agent again that was started without it, before its next turn', async (t) => {
     const runs = await startAsking(t, { settings: { confirmation_mode: false } });
     const id = await runs.create('run rm a\nsay done');
     assert.deepEqual(await runs.turns(id, 1), ['done']);
     await runs.service.ask('/api/settings', { json: { confirmation_mode: true } });
-    await runs.say(id, 'run rm b');
-    const { code, events } = await ending(runs, id);
-    assert.equal(code, 'unconfirmed_action');
-    assert.ok(
-      errorsAndNotices(events).some((text) =>
-        text.includes('If it acts without approval, the conversation is stopped'),
-      ),
-    );
-    await runs.say(id, 'say again');
-    assert.equal((await runs.turns(id, 3)).at(-1), 'again');
+    await runs.say(id, 'ask-run rm b');
+    await approvalRequest(runs, id);
+    await answer(runs, id, 'allow');
+    assert.equal((await runs.turns(id, 2)).at(-1), 'completed rm b');
+    const { agents } = await filesOf(runs.service.storage, id);
+    assert.equal(agents().length, 2);
+    await runs.say(id, 'run rm c');
+    assert.equal((await ending(runs, id)).code, 'unconfirmed_action');
   });
 
   const asks = [

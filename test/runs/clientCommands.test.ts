@@ -158,6 +158,13 @@ describe('parley change', () => {
     assert.equal((await line.run(['change', id, '--agent', 'default', '--model', 'default'])).code, 0);
     const { body: info } = await service.ask(`/api/conversations/${id}`);
     assert.deepEqual([info.agent, info.llm_model], ['fake', null]);
+    assert.equal((await line.run(['change', id, '--confirm', 'on'])).code, 0);
+    assert.match((await line.run(['show', id])).stdout, /Approval +needed\n/);
+    assert.equal((await line.run(['change', id, '--confirm', 'default'])).code, 0);
+    assert.doesNotMatch((await line.run(['show', id])).stdout, /Approval/);
+    const made = await line.run(['new', '--confirm', 'off', '--json', 'hello']);
+    const { conversation_id: other } = JSON.parse(made.stdout);
+    assert.equal((await service.ask(`/api/conversations/${other}`)).body.confirmation_mode, false);
     const nothing = await line.run(['change', id]);
     assert.deepEqual([nothing.code, /--agent or a --model/.test(nothing.stderr)], [2, true]);
     assert.equal((await line.run(['change', 'none-such', '--agent', 'fake'])).code, 3);

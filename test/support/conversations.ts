@@ -19,6 +19,7 @@ export function newConversation(
     gitProvider: null,
     agent: null,
     llmModel: null,
+    confirmationMode: null,
     patch: null,
     request: '{}',
     sealed: null,

@@ -260,12 +260,13 @@ describe('a conversation', { skip: noBrowser }, () => {
     await dialog.getByText('No API key of xai is stored.').waitFor();
     assert.deepEqual(await faultsOf(page, 'the dialog'), []);
     await dialog.getByLabel('Model', { exact: true }).fill('ollama/qwen3');
+    await dialog.getByLabel('Approval', { exact: true }).selectOption('on');
     await save.click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Agent and model: other · ollama/qwen3' }).waitFor();
     await page.getByText('From the next turn on, the agent is other.').waitFor();
     const { body } = await service.ask(`/api/conversations/${id}`);
-    assert.deepEqual([body.agent, body.llm_model], ['other', 'ollama/qwen3']);
+    assert.deepEqual([body.agent, body.llm_model, body.confirmation_mode], ['other', 'ollama/qwen3', true]);
     await say(id, 'say two');
     await turns(id, 2);
     await page.getByRole('button', { name: 'More', exact: true }).click();

@@ -119,13 +119,14 @@ export const rename: Handler<typeof renameCommand> = async ({ args, options }) =
   return exits.done;
 };
 
-/** In the place of a name, for the agent or model in the settings. */
+/** In the place of a value, for the one in the settings. */
 const defaultWord = 'default';
 
 export const change: Handler<typeof changeCommand> = async ({ args, options }) => {
-  const { agent, model } = options;
+  const { agent, model, confirm } = options;
   const output = createOutput(options);
-  if (agent === undefined && model === undefined) throw new RefusalError('Name an --agent or a --model.');
+  if (agent === undefined && model === undefined && confirm === undefined)
+    throw new RefusalError('Name an --agent or a --model, or set --confirm.');
   const nameOrNull = (word: string) => (word === defaultWord ? null : word);
   const parley = connect();
   const info = await getConversation(parley, args.id);
@@ -133,6 +134,9 @@ export const change: Handler<typeof changeCommand> = async ({ args, options }) =
   await parley.conversations.update(id, {
     ...(agent === undefined ? {} : { agent: nameOrNull(agent) }),
     ...(model === undefined ? {} : { llm_model: nameOrNull(model) }),
+    ...(confirm === undefined
+      ? {}
+      : { confirmation_mode: confirm === defaultWord ? null : confirm === 'on' }),
   });
   if (output.isJson) output.json({ conversation_id: id, success: true });
   else output.text(`Changed from its next turn on: ${nameOf(info, output)}\n`);

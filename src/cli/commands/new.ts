@@ -32,7 +32,7 @@ async function carryFolder({ options }: ParsedNew, { note }: Output): Promise<Pa
 
 async function toRequest(parsed: ParsedNew, output: Output): Promise<CreateConversation> {
   const { options, args } = parsed;
-  const { repo, branch, provider, image, instructions, mcp, id, agent, model } = options;
+  const { repo, branch, provider, image, instructions, mcp, id, agent, model, confirm } = options;
   const initial_user_msg = await readMessage(args.message);
   return {
     ...(await carryFolder(parsed, output)),
@@ -46,6 +46,7 @@ async function toRequest(parsed: ParsedNew, output: Output): Promise<CreateConve
     ...(id === undefined ? {} : { conversation_id: id }),
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { llm_model: model }),
+    ...(confirm === undefined ? {} : { confirmation_mode: confirm === 'on' }),
   };
 }
 

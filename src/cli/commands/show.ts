@@ -37,6 +37,9 @@ function details(info: ConversationInfo, { style }: Output): string {
     // A service of an earlier version does not have these fields.
     ...(info.agent ? [['Agent', plainLine(info.agent)] as [string, string]] : []),
     ...(info.llm_model ? [['Model', plainLine(info.llm_model)] as [string, string]] : []),
+    ...(info.confirmation_mode == null
+      ? []
+      : [['Approval', info.confirmation_mode ? 'needed' : 'not needed'] as [string, string]]),
     ['Created', shortTime(info.created_at)],
     ['Updated', shortTime(info.last_updated_at)],
     ['Usage', usageText(info.usage)],

@@ -45,6 +45,13 @@ const newOptions = {
     help: 'The model that the agent uses, such as openai/gpt-5.',
     shownDefault: 'the one in your settings',
   },
+  confirm: {
+    type: 'string',
+    choices: ['on', 'off'],
+    value: 'on|off',
+    help: 'Whether you have to approve what the agent does.',
+    shownDefault: 'as in your settings',
+  },
   instructions: { type: 'string', value: 'TEXT', help: 'Custom instructions for the agent.' },
   mcp: {
     type: 'string',
@@ -259,9 +266,9 @@ export const renameCommand = declare({
 
 export const changeCommand = declare({
   name: 'change',
-  summary: 'Change the agent or the model of a conversation',
+  summary: 'Change the agent, the model or the approval mode of a conversation',
   description:
-    'Changes the agent or the model of a conversation from its next turn on. Another agent gets the history of the conversation. Your settings stay as they are.',
+    'Changes the agent, the model or the approval mode of a conversation from its next turn on. Another agent gets the history of the conversation. Your settings stay as they are.',
   arguments: [conversationArgument],
   options: {
     agent: { type: 'string', value: 'NAME', help: 'The agent; "default" is the one in your settings.' },
@@ -270,9 +277,15 @@ export const changeCommand = declare({
       value: 'NAME',
       help: 'The model, such as openai/gpt-5; "default" is the one in your settings.',
     },
+    confirm: {
+      type: 'string',
+      choices: ['on', 'off', 'default'],
+      value: 'on|off|default',
+      help: 'Whether you have to approve what the agent does; "default" is as in your settings.',
+    },
     ...jsonOption,
   },
-  examples: ['change 01a1dd04 --agent claude', 'change 01a1dd04 --model default'],
+  examples: ['change 01a1dd04 --agent claude', 'change 01a1dd04 --confirm on'],
   topics,
 });
 

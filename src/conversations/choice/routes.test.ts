@@ -152,6 +152,25 @@ for (const kind of databaseKinds) {
         ]);
       });
 
+      it('changes the approval mode, and records each change once, 200', async () => {
+        const id = await created({ confirmation_mode: false });
+        const mode = async () => (await service.ask(`${path}/${id}`)).body.confirmation_mode;
+        assert.equal(await mode(), false);
+        for (const confirmation_mode of [false, true, true, null]) {
+          assert.equal((await patch(id, { confirmation_mode })).body, true);
+          assert.equal(await mode(), confirmation_mode);
+        }
+        assert.equal((await service.ask('/api/settings')).body.confirmation_mode, null);
+        assert.deepEqual(await noticesOf(id), [
+          [{ notice_id: 'CONFIRMATION_MODE_CHANGED' }, 'From the next turn on, actions need your approval.'],
+          [
+            { notice_id: 'CONFIRMATION_MODE_CHANGED' },
+            'From the next turn on, your settings say whether actions need your approval.',
+          ],
+        ]);
+        assert.equal((await patch(id, { confirmation_mode: 'on' })).status, 422);
+      });
+
       it('takes a title alone, and leaves the log as it is, 200', async () => {
         const id = await created({ agent: 'claude' });
         assert.equal((await patch(id, { title: 'Only a title' })).body, true);

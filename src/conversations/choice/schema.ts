@@ -1,6 +1,6 @@
-// The agent and the model of one conversation, which take precedence over those in the settings of its user.
+// The agent, the model and the approval mode of one conversation, which take precedence over the settings of its user.
 import Type from 'typebox';
-import { kib, nullableText } from '../../validation/schema.ts';
+import { kib, nullableText, orNull } from '../../validation/schema.ts';
 
 const agentBytesMax = kib;
 const modelBytesMax = 4 * kib;
@@ -17,6 +17,11 @@ export const choiceFields = {
     nullableText({
       bytesMax: modelBytesMax,
       description: 'The model of this conversation, such as openai/gpt-5; see /api/options/models.',
+    }),
+  ),
+  confirmation_mode: Type.Optional(
+    orNull(Type.Boolean(), {
+      description: 'Whether you have to approve what the agent of this conversation does.',
     }),
   ),
 };

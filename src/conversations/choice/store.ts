@@ -1,4 +1,4 @@
-// The agent and the model that were chosen for a conversation.
+// The agent, the model and the approval mode that were chosen for a conversation.
 import { one, prepared, type Queries, read, type Steps } from '../../db/transaction.ts';
 import type { ConversationName } from '../id.ts';
 
@@ -6,10 +6,12 @@ export interface StoredChoice {
   /** Null means the one in the settings. */
   readonly agent: string | null;
   readonly llm_model: string | null;
+  /** 1 or 0. */
+  readonly confirmation_mode: number | null;
 }
 
 function selectChoice(q: Queries) {
-  return q.build.selectFrom('conversations').select(['agent', 'llm_model']);
+  return q.build.selectFrom('conversations').select(['agent', 'llm_model', 'confirmation_mode']);
 }
 
 const selectByKey = prepared((q: Queries, { key }: { key: number }) =>

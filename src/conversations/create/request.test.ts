@@ -46,7 +46,11 @@ describe('the fingerprint of a request', () => {
       mcp_config: { shttp_servers: [{ url: 'https://example.com/mcp', api_key: 'k' }] },
       conversation_id: 'mine',
     } as const satisfies object as unknown as Parameters<typeof normaliseRequest>[0];
-    for (const none of [{}, { agent: null, llm_model: null }, { agent: '', llm_model: '' }]) {
+    for (const none of [
+      {},
+      { agent: null, llm_model: null, confirmation_mode: null },
+      { agent: '', llm_model: '' },
+    ]) {
       assert.equal(textOf(none), '{}');
       // Computed by the version before.
       assert.equal(
@@ -64,6 +68,8 @@ describe('the fingerprint of a request', () => {
       { initial_user_msg: 'a' },
       { agent: 'a' },
       { llm_model: 'a' },
+      { confirmation_mode: true },
+      { confirmation_mode: false },
       { initial_user_msg: '' },
       { conversation_instructions: 'a' },
       { replay_json: '{"events":[]}' },

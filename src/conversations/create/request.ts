@@ -33,6 +33,7 @@ export interface NormalRequest {
   readonly llm_model?: string;
   readonly workspace_patch?: WorkspacePatch;
   readonly local_folder?: string;
+  readonly confirmation_mode?: boolean;
 }
 
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
@@ -64,6 +65,7 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   if (sent.llm_model) request.llm_model = sent.llm_model;
   if (sent.workspace_patch != null) request.workspace_patch = normalisePatch(sent.workspace_patch);
   if (sent.local_folder) request.local_folder = sent.local_folder;
+  if (sent.confirmation_mode != null) request.confirmation_mode = sent.confirmation_mode;
   return request;
 }
 

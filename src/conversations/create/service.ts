@@ -97,7 +97,7 @@ export function createConversations(options: ConversationsOptions) {
   const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    // The message and its images are in the log, agent and model in columns, the patch in a table. Setting them to
+    // The message and its images are in the log, what was chosen in columns, the patch in a table. Setting them to
     // undefined is faster than leaving them out.
     const stored = {
       ...request,
@@ -105,6 +105,7 @@ export function createConversations(options: ConversationsOptions) {
       image_urls: undefined,
       agent: undefined,
       llm_model: undefined,
+      confirmation_mode: undefined,
       // The run only has to know that there is one.
       workspace_patch: request.workspace_patch && { ...request.workspace_patch, patch: '' },
     };
@@ -164,6 +165,7 @@ export function createConversations(options: ConversationsOptions) {
       gitProvider,
       agent: request.agent ?? null,
       llmModel: request.llm_model ?? null,
+      confirmationMode: request.confirmation_mode === undefined ? null : Number(request.confirmation_mode),
       patch: request.workspace_patch?.patch ?? null,
       request: JSON.stringify(stored),
       sealed,

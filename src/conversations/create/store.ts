@@ -29,6 +29,8 @@ export interface NewConversation {
   readonly gitProvider: string | null;
   readonly agent: string | null;
   readonly llmModel: string | null;
+  /** 1 or 0; null means what the settings say. */
+  readonly confirmationMode: number | null;
   /** The patch that the workspace starts with, in Base64. */
   readonly patch: string | null;
   readonly request: string;
@@ -76,6 +78,7 @@ const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
       git_provider: c.gitProvider,
       agent: c.agent,
       llm_model: c.llmModel,
+      confirmation_mode: c.confirmationMode,
       request: c.request,
       sealed: c.sealed,
       next_event: c.count,

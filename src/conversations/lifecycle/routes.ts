@@ -29,6 +29,7 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
           requestExamples: {
             title: { title: 'Parser fix' },
             model: { agent: 'claude', llm_model: 'anthropic/claude-sonnet-4-5' },
+            approval: { confirmation_mode: true },
           },
           errors: ['provider_key_missing'],
         },
@@ -36,9 +37,9 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
       schema: {
         tags,
         operationId: 'changeConversation',
-        summary: 'Change the title, the agent or the model of a conversation',
+        summary: 'Change the title, the agent, the model or the approval mode of a conversation',
         description:
-          'Absent fields stay as they are. Another agent or model is used from the next turn on, and another agent gets the history of the conversation. Null stands for the agent that is in your settings now, or for the model in your settings.',
+          'Absent fields stay as they are. Another agent, model or approval mode is used from the next turn on, and another agent gets the history of the conversation. Null stands for the agent that is in your settings now, or for the model or approval mode in your settings.',
         params: ConversationParams,
         body: ChangeConversation,
         response: { 200: Type.Boolean() },

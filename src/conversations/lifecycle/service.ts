@@ -6,6 +6,7 @@ import { invalid } from '../../errors.ts';
 import {
   agentChanged,
   agentStateChanged,
+  confirmationChanged,
   eventText,
   loading,
   modelChanged,
@@ -196,10 +197,11 @@ export function createLifecycle({
     return chosen;
   }
 
-  /** Changes the title, the agent and the model at once. The run of the conversation applies them to its next turn. */
+  /** Changes the title, the agent, the model and the approval mode at once. The run of the conversation applies them to its next turn. */
   async function change(principal: Principal, id: string, sent: ChangeConversation): Promise<void> {
     const name = conversationName(principal, id);
     const { agent, llmModel } = await choose(name, sent);
+    const { confirmation_mode: mode } = sent;
     const at = now();
     const key = await database.run(changeConversation, {
       ...name,
@@ -208,6 +210,9 @@ export function createLifecycle({
       ...(llmModel === undefined
         ? {}
         : { llmModel: { value: llmModel, event: eventText(modelChanged(llmModel), at) } }),
+      ...(mode === undefined
+        ? {}
+        : { confirmationMode: { value: mode, event: eventText(confirmationChanged(mode), at) } }),
       at,
     });
     if (key === undefined) throw noConversation();

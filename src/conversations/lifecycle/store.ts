@@ -146,13 +146,20 @@ interface Change extends ConversationName, Moment {
   readonly title?: string;
   readonly agent?: NewChoice<string>;
   readonly llmModel?: NewChoice<string | null>;
+  readonly confirmationMode?: NewChoice<boolean | null>;
 }
 
-function* choose(q: Queries, locked: LockedConversation, { agent, llmModel, at }: Change): Steps<void> {
+const storedMode = (mode: boolean | null) => (mode === null ? null : Number(mode));
+
+function* choose(q: Queries, locked: LockedConversation, change: Change): Steps<void> {
+  const { agent, llmModel, confirmationMode, at } = change;
   const stored = yield* choiceOf(q, locked.key);
   const newAgent = agent?.value === stored?.agent ? undefined : agent;
   const newModel = llmModel?.value === stored?.llm_model ? undefined : llmModel;
-  const events = [newAgent, newModel].flatMap((choice) => choice?.event ?? []);
+  const isSameMode =
+    confirmationMode === undefined || storedMode(confirmationMode.value) === stored?.confirmation_mode;
+  const newMode = isSameMode ? undefined : confirmationMode;
+  const events = [newAgent, newModel, newMode].flatMap((choice) => choice?.event ?? []);
   if (events.length === 0) return;
   yield* rows(
     q.build
@@ -160,6 +167,7 @@ function* choose(q: Queries, locked: LockedConversation, { agent, llmModel, at }
       .set({
         ...(newAgent === undefined ? {} : { agent: newAgent.value }),
         ...(newModel === undefined ? {} : { llm_model: newModel.value }),
+        ...(newMode === undefined ? {} : { confirmation_mode: storedMode(newMode.value) }),
       })
       .where('key', '=', locked.key),
   );
@@ -173,9 +181,10 @@ export const changeConversation = write('lifecycle.change', function* (q, input:
 > {
   const locked = yield* lockConversation(q, input);
   if (locked === undefined) return undefined;
-  const { title = locked.title, agent, llmModel } = input;
+  const { title = locked.title, agent, llmModel, confirmationMode } = input;
   yield* retitle(q, locked, title, input.at);
-  if (agent !== undefined || llmModel !== undefined) yield* choose(q, { ...locked, title }, input);
+  if (agent !== undefined || llmModel !== undefined || confirmationMode !== undefined)
+    yield* choose(q, { ...locked, title }, input);
   return locked.key;
 });
 

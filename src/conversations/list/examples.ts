@@ -23,4 +23,5 @@ export const infoExample: ConversationInfo = {
   usage: usageExample,
   agent: 'builtin',
   llm_model: null,
+  confirmation_mode: null,
 };

@@ -80,6 +80,9 @@ export const ConversationInfo = Type.Object(
       'Its agent. Null until its agent has started, if none was chosen: it then starts with the one in your settings.',
     ),
     llm_model: nullableString('The model that was chosen for it; null means the one in your settings.'),
+    confirmation_mode: orNull(Type.Boolean(), {
+      description: 'Whether you have to approve what its agent does; null means what your settings say.',
+    }),
   },
   { $id: 'ConversationInfo', additionalProperties: false },
 );

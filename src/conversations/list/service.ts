@@ -77,6 +77,7 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       usage: toUsage(row),
       agent: row.agent,
       llm_model: row.llm_model,
+      confirmation_mode: row.confirmation_mode === null ? null : row.confirmation_mode === 1,
     };
   }
 

@@ -17,6 +17,7 @@ const infoColumns = [
   'git_provider',
   'agent',
   'llm_model',
+  'confirmation_mode',
   'turn_open',
   'question',
   'said',

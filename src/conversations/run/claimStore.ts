@@ -31,6 +31,8 @@ export interface ClaimedConversation extends UsageColumns {
   readonly agent: string | null;
   /** Its own model; null means the one in the settings. */
   readonly llm_model: string | null;
+  /** Its own approval mode, 1 or 0; null means what the settings say. */
+  readonly confirmation_mode: number | null;
   readonly agent_session: string | null;
   /** A JSON list of the tool kinds that the user has allowed permanently. */
   readonly always_allowed: string | null;
@@ -57,6 +59,7 @@ const claimedColumns = [
   'git_provider',
   'agent',
   'llm_model',
+  'confirmation_mode',
   'agent_session',
   'always_allowed',
   'workspace_node',

@@ -2,17 +2,13 @@
 // once.
 
 import type { Policy } from '../../agents/acp/permissions.ts';
-import { notice } from '../../events/shapes.ts';
 import type { FullSettings } from '../../settings/schema.ts';
 import type { RunInputs } from '../inputs.ts';
-import type { Recorder } from '../recorder.ts';
 
 interface PoliciesOptions {
   readonly inputs: Pick<RunInputs, 'settings' | 'readSettings'>;
-  readonly agentId: string;
   /** Every command and write needs approval, whatever the settings say. */
   readonly confirmAlways: boolean;
-  readonly recorder: Pick<Recorder, 'add'>;
 }
 
 export interface Policies {
@@ -21,32 +17,18 @@ export interface Policies {
   refresh(): Promise<void>;
 }
 
-const notYet =
-  'confirmation_mode is on now, but this agent was started without it. If it acts without approval, the conversation is stopped. Your next message starts it again with approval.';
-
 export function policyOf(settings: FullSettings, forced: boolean): Policy {
   const { confirmation_mode: confirms, security_analyzer: analyzer } = settings;
   return { confirmationMode: confirms === true, securityAnalyzer: analyzer, forced };
 }
 
-export function createPolicies({
-  inputs,
-  agentId,
-  confirmAlways: forced,
-  recorder,
-}: PoliciesOptions): Policies {
+export function createPolicies({ inputs, confirmAlways: forced }: PoliciesOptions): Policies {
   const toPolicy = (settings: FullSettings) => policyOf(settings, forced);
-  const first = toPolicy(inputs.settings);
-  let policy = first;
+  let policy = toPolicy(inputs.settings);
   return {
     now: () => policy,
     refresh: async () => {
-      const next = toPolicy(await inputs.readSettings());
-      const isStricter = next.confirmationMode && !policy.confirmationMode;
-      policy = next;
-      // Other agents are told when they start whether they have to ask.
-      const asksAnyway = agentId === 'builtin' || first.confirmationMode || forced;
-      if (isStricter && !asksAnyway) await recorder.add([notice(notYet)]);
+      policy = toPolicy(await inputs.readSettings());
     },
   };
 }

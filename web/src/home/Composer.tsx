@@ -14,6 +14,8 @@ import { refetchLists } from '../live/conversationLists.ts';
 import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { agentValue } from '../session/agentNames.ts';
 import { useAgentChoices } from '../session/agents.ts';
+import { useApprovalChoices } from '../session/approvalChoices.ts';
+import type { ApprovalMode } from '../session/approvalModes.ts';
 import { type DraftChange, resolveChange, useDraft } from '../session/drafts.ts';
 import { useModelNames } from '../session/models.ts';
 import { useMissingKey } from '../session/providerKeys.ts';
@@ -92,6 +94,12 @@ function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
         suggestions={useModelNames()}
         onChange={(model) => edit({ model })}
         error={fieldErrors.model}
+      />
+      <SelectField
+        label={home.approval}
+        value={draft.approval ?? ''}
+        options={useApprovalChoices()}
+        onChange={(approval) => edit({ approval: approval as ApprovalMode })}
       />
       <TextArea
         label={home.instructions}

@@ -32,16 +32,18 @@ describe('a new conversation', () => {
       mcp_config: { sse_servers: [] },
       agent: null,
       llm_model: null,
+      confirmation_mode: null,
     });
   });
 
-  it('names its agent and model if they were chosen', () => {
+  it('names its agent, model and approval mode if they were chosen', () => {
     const chosen = (part: Partial<Draft>) => {
-      const { agent, llm_model } = toRequest({ ...emptyDraft, ...part }, null);
-      return [agent, llm_model];
+      const { agent, llm_model, confirmation_mode } = toRequest({ ...emptyDraft, ...part }, null);
+      return [agent, llm_model, confirmation_mode];
     };
-    assert.deepEqual(chosen({ agent: '', model: ' openai/gpt-5 ' }), ['builtin', 'openai/gpt-5']);
-    assert.deepEqual(chosen({ agent: 'claude' }), ['claude', null]);
+    assert.deepEqual(chosen({ agent: '', model: ' openai/gpt-5 ' }), ['builtin', 'openai/gpt-5', null]);
+    assert.deepEqual(chosen({ agent: 'claude', approval: 'off' }), ['claude', null, false]);
+    assert.deepEqual(chosen({ approval: 'on' }), [null, null, true]);
   });
 
   it('is checked before it is sent, and each error stays until its field is edited', () => {

@@ -3,6 +3,7 @@ import type { CreateConversation, McpConfig } from '../../../src/client/parley.t
 import { mayBeRepository } from '../../../src/git/repositoryPaths.ts';
 import type { PickedImage } from '../components/images.ts';
 import { agentName } from '../session/agentNames.ts';
+import { type ApprovalMode, confirmationMode } from '../session/approvalModes.ts';
 import { fromMcpServersJson, UnsupportedField } from '../settings/mcpServers/mcpServersJson.ts';
 import { hasUnstoredSecrets } from '../settings/mcpServers/servers.ts';
 import type { Texts } from '../texts/en.ts';
@@ -19,6 +20,7 @@ export interface Draft {
   readonly agent: string | undefined;
   /** Empty means the model of the settings. */
   readonly model: string;
+  readonly approval: ApprovalMode;
   readonly open: boolean;
   /** Sent with every attempt, so that retries create only one conversation. */
   readonly idempotencyKey: string;
@@ -33,6 +35,7 @@ export const emptyDraft: Draft = {
   mcp: '',
   agent: undefined,
   model: '',
+  approval: '',
   open: false,
   idempotencyKey: '',
 };
@@ -53,6 +56,8 @@ export function toRequest(draft: Draft, mcp: McpConfig | null): CreateConversati
     mcp_config: mcp,
     agent: draft.agent === undefined ? null : agentName(draft.agent),
     llm_model: optional(draft.model),
+    // Drafts of an earlier version have none.
+    confirmation_mode: confirmationMode(draft.approval ?? ''),
   };
 }
 

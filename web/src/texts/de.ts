@@ -82,6 +82,10 @@ export const de: Texts = {
     agentHint: 'Gilt nur für dieses Gespräch. Ihre Einstellungen ändern sich nicht.',
     model: 'Modell',
     modelHint: 'Leer lassen für das Modell aus Ihren Einstellungen.',
+    approval: 'Freigabe',
+    approvalDefault: (mode: string) => `Wie in Ihren Einstellungen (${mode})`,
+    approvalOn: 'Jede Aktion freigeben',
+    approvalOff: 'Keine Freigabe nötig',
     builtin: 'Integrierter Agent',
     notInstalled: (agent) => `${agent} (nicht installiert)`,
     installHint: (name, command) =>

@@ -79,6 +79,10 @@ export const en = {
     agentHint: 'For this conversation. Your settings stay as they are.',
     model: 'Model',
     modelHint: 'Leave empty for the model in your settings.',
+    approval: 'Approval',
+    approvalDefault: (mode: string) => `As in your settings (${mode})`,
+    approvalOn: 'Approve each action',
+    approvalOff: 'No approval needed',
     builtin: 'Built-in agent',
     notInstalled: (agent: string) => `${agent} (not installed)`,
     installHint: (name: string, command: string | null) =>
