@@ -12,6 +12,10 @@ it(`${messages} mutated messages of agents end no run but their own, seed ${seed
   process.stdout.write(`${JSON.stringify({ seed, ...(await fuzz({ seed, messages }, t)) })}\n`);
 });
 
-it(`${messages} mutated messages of ACP clients disturb nobody, seed ${seed}`, async (t) => {
-  process.stdout.write(`${JSON.stringify({ seed, ...(await fuzzClients({ seed, messages }, t)) })}\n`);
+// Each of them takes longer, because most are answered.
+const clientMessages = Math.ceil(messages / 4);
+
+it(`${clientMessages} mutated messages of ACP clients disturb nobody, seed ${seed}`, async (t) => {
+  const result = await fuzzClients({ seed, messages: clientMessages }, t);
+  process.stdout.write(`${JSON.stringify({ seed, ...result })}\n`);
 });
