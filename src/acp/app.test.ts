@@ -233,6 +233,13 @@ describe('an ACP session', () => {
     const chosen = configOptions.find((option) => option.id === 'agent');
     assert.equal(chosen?.currentValue, 'other');
     assert.equal((await parley.conversations.get(id)).agent, 'other');
+    const asking = await client.context.request(session.setConfigOption, {
+      sessionId: id,
+      configId: 'mode',
+      value: 'ask',
+    });
+    assert.equal(asking.configOptions.find((option) => option.id === 'mode')?.currentValue, 'ask');
+    assert.equal((await parley.conversations.get(id)).confirmation_mode, true);
     await client.context.request(session.close, { sessionId: id });
     assert.equal((await info(id)).status, 'STOPPED');
     await client.context.request(session.delete, { sessionId: id });

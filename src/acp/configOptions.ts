@@ -1,4 +1,4 @@
-// What a client can choose for a session: the agent and the model.
+// What a client can choose for a session: the agent, the model, and whether actions need approval.
 import {
   RequestError,
   type SessionConfigOption,
@@ -11,12 +11,17 @@ const fromSettings = 'settings';
 /** More suggestions would only fill the menu of an editor. */
 const modelsMax = 200;
 
-type ConfigId = 'agent' | 'model';
+const approvalModes = {
+  ask: { name: 'Ask', description: 'The agent asks before it runs commands or changes files.' },
+  auto: { name: 'Auto', description: 'The agent acts without asking.' },
+};
+
+type ConfigId = 'agent' | 'model' | 'mode';
 
 interface Choices {
   readonly agents: readonly { readonly name: string; readonly label: string }[];
   readonly models: readonly string[];
-  readonly settings: { readonly agent: string; readonly model: string };
+  readonly settings: { readonly agent: string; readonly model: string; readonly asks: boolean };
 }
 
 async function readChoices(parley: Parley): Promise<Choices> {
@@ -33,6 +38,7 @@ async function readChoices(parley: Parley): Promise<Choices> {
     settings: {
       agent: settings.agent ?? '',
       model: settings.llm_model ?? '',
+      asks: settings.confirmation_mode === true,
     },
   };
 }
@@ -58,7 +64,10 @@ export async function readConfigOptions(
   info: ConversationInfo,
 ): Promise<SessionConfigOption[]> {
   const { agents, models, settings } = await readChoices(parley);
+  const asks = info.confirmation_mode ?? settings.asks;
+  const modes = Object.entries(approvalModes).map(([value, mode]) => ({ value, ...mode }));
   return [
+    select({ id: 'mode', name: 'Approval', category: 'mode' }, modes, asks ? 'ask' : 'auto'),
     select(
       { id: 'model', name: 'Model', category: 'model' },
       [settingsOption(settings.model), ...models.map((name) => ({ value: name, name }))],
@@ -75,6 +84,14 @@ export async function readConfigOptions(
 const changes: Readonly<Record<ConfigId, (value: string) => ChangeConversation>> = {
   agent: (value) => ({ agent: value === fromSettings ? null : value }),
   model: (value) => ({ llm_model: value === fromSettings ? null : value }),
+  mode: (value) => {
+    if (!Object.hasOwn(approvalModes, value))
+      throw RequestError.invalidParams(
+        { path: 'value' },
+        `value must be one of ${Object.keys(approvalModes).join(', ')}`,
+      );
+    return { confirmation_mode: value === 'ask' };
+  },
 };
 
 /** The change of a conversation that sets the option. */
