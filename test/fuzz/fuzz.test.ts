@@ -13,7 +13,7 @@ it(`${messages} mutated messages of agents end no run but their own, seed ${seed
 });
 
 // Each of them takes longer, because most are answered.
-const clientMessages = Math.ceil(messages / 4);
+const clientMessages = Math.ceil(messages / 10);
 
 it(`${clientMessages} mutated messages of ACP clients disturb nobody, seed ${seed}`, async (t) => {
   const result = await fuzzClients({ seed, messages: clientMessages }, t);
