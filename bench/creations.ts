@@ -39,6 +39,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     agent: null,
     llmModel: null,
     confirmationMode: null,
+    clientFolder: null,
     patch: null,
     request: JSON.stringify(request),
     sealed: null,

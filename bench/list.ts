@@ -59,6 +59,7 @@ function pageProbe(pages: number, placeOf: (opened: Opened) => ListPosition | nu
       repository: null,
       trigger: null,
       status: null,
+      clientFolder: null,
       words: null,
       max: limit + 1,
       scannedMax: 0,

@@ -9,6 +9,7 @@ import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 import { createParley } from '../client/parley.ts';
 import { createAcpApp } from './app.ts';
+import type { ClientFolders, Folder } from './clientFolders.ts';
 
 const { session } = methods.agent;
 
@@ -22,8 +23,8 @@ async function start(t: TestContext, options: RunsOptions = {}) {
     ...runs,
     parley,
     letGo: (id: string, name: string) => letAgentGo(storage, id, name),
-    connect: async (clientOptions?: AcpClientOptions) => {
-      const { app, close } = createAcpApp({ parley, version: '0.0.0' });
+    connect: async (clientOptions?: AcpClientOptions, folders?: ClientFolders) => {
+      const { app, close } = createAcpApp({ parley, version: '0.0.0', ...(folders && { folders }) });
       t.after(async () => close());
       return connectAcp(app, clientOptions);
     },
@@ -244,6 +245,65 @@ describe('an ACP session', () => {
     assert.equal((await info(id)).status, 'STOPPED');
     await client.context.request(session.delete, { sessionId: id });
     await assert.rejects(parley.conversations.get(id), { code: 'not_found' });
+  });
+
+  it('is found by the working directory of its client', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const ids: string[] = [];
+    for (const cwd of ['/home/me/one', '/home/me/two']) {
+      const { sessionId } = await client.context.request(session.new, { cwd, mcpServers: [] });
+      ids.push(sessionId);
+    }
+    const list = async (cwd?: string) => {
+      const { sessions } = await client.context.request(session.list, cwd === undefined ? {} : { cwd });
+      return sessions.map((info) => [info.sessionId, info.cwd]);
+    };
+    assert.deepEqual(await list(), [
+      [ids[1], '/home/me/two'],
+      [ids[0], '/home/me/one'],
+    ]);
+    assert.deepEqual(await list('/home/me/one'), [[ids[0], '/home/me/one']]);
+    assert.deepEqual(await list('/home/me'), []);
+  });
+
+  it('starts in another way if the service does not accept the folder, and links files in it', async (t) => {
+    const { connect, events } = await start(t);
+    const root = '/home/me/project';
+    const copy: Folder = { creation: { client_folder: root }, notes: (id) => [`A copy for ${id}.`] };
+    const folders: ClientFolders = {
+      findRoot: async () => root,
+      open: async () => ({ creation: { local_folder: root }, otherwise: async () => copy }),
+    };
+    const client = await connect({ capabilities: { session: { notices: {} } } }, folders);
+    const cwd = `${root}/src`;
+    const { sessionId } = await client.context.request(session.new, { cwd, mcpServers: [] });
+    const uri = `file://${root}/src/a%20b.ts#L3`;
+    const link = { type: 'resource_link' as const, name: 'a b.ts', uri };
+    await client.context.request(session.prompt, { sessionId, prompt: [link] });
+    const notices = client
+      .updates(sessionId)
+      .flatMap((update) => (update.sessionUpdate === 'notice' ? [update.title] : []));
+    assert.equal(notices[0], `A copy for ${sessionId}.`);
+    const [message] = (await events(sessionId)).filter(({ action }) => action === 'message');
+    assert.equal(message?.message, '[@a b.ts](src/a%20b.ts#L3)');
+  });
+
+  it('has its approval mode as a mode, for clients without config options', async (t) => {
+    const { connect, parley } = await start(t);
+    const client = await connect();
+    const { sessionId, modes } = await client.context.request(session.new, { cwd: '/', mcpServers: [] });
+    assert.equal(modes?.currentModeId, 'auto');
+    assert.deepEqual(
+      modes?.availableModes.map(({ id }) => id),
+      ['ask', 'auto'],
+    );
+    await client.context.request(session.setMode, { sessionId, modeId: 'ask' });
+    assert.equal((await parley.conversations.get(sessionId)).confirmation_mode, true);
+    await assert.rejects(
+      client.context.request(session.setMode, { sessionId, modeId: 'other' }),
+      /one of ask, auto/,
+    );
   });
 
   it('tells the client about a new title once', async (t) => {

@@ -10,14 +10,15 @@ import {
   PROTOCOL_VERSION,
 } from '@agentclientprotocol/sdk';
 import type { Parley } from '../client/parley.ts';
+import type { ClientFolders } from './clientFolders.ts';
 import { answering } from './faults.ts';
-import { createSessions, type OpenFolder, type Sessions } from './sessions.ts';
+import { createSessions, type Sessions } from './sessions.ts';
 
 interface AcpOptions {
   readonly parley: Parley;
   readonly version: string;
-  /** Finds out what to do with the working directory of a new session. */
-  readonly openFolder?: OpenFolder;
+  /** Undefined if the client may be on another machine. */
+  readonly folders?: ClientFolders;
   /** Runs each request of the client, such as to start the service first. */
   use?<Out>(work: () => Promise<Out>): Promise<Out>;
 }
@@ -33,8 +34,8 @@ export interface AcpApp extends Pick<Sessions, 'ended' | 'close'> {
   readonly app: AgentApp;
 }
 
-export function createAcpApp({ parley, version, openFolder, use }: AcpOptions): AcpApp {
-  const sessions = createSessions({ parley, openFolder });
+export function createAcpApp({ parley, version, folders, use }: AcpOptions): AcpApp {
+  const sessions = createSessions({ parley, folders });
   let capabilities: ClientCapabilities = {};
   const toClient = (context: AgentContext) => ({ context, capabilities });
 
@@ -56,16 +57,22 @@ export function createAcpApp({ parley, version, openFolder, use }: AcpOptions): 
       answer(() => sessions.create(toClient(client), params.cwd, params.mcpServers)),
     )
     .onRequest(session.load, ({ params, client }) =>
-      answer(() => sessions.open(toClient(client), { id: params.sessionId, replay: true })),
+      answer(() => sessions.open(toClient(client), { id: params.sessionId, cwd: params.cwd, replay: true })),
     )
     .onRequest(session.resume, ({ params, client }) =>
-      answer(() => sessions.open(toClient(client), { id: params.sessionId, replay: false })),
+      answer(() => sessions.open(toClient(client), { id: params.sessionId, cwd: params.cwd, replay: false })),
     )
-    .onRequest(session.list, ({ params }) => answer(() => sessions.list(params.cursor)))
+    .onRequest(session.list, ({ params }) => answer(() => sessions.list(params)))
     .onRequest(session.close, ({ params }) => answer(() => sessions.stop(params.sessionId)))
     .onRequest(session.delete, ({ params }) => answer(() => sessions.delete(params.sessionId)))
     .onRequest(session.setConfigOption, ({ params }) =>
       answer(() => sessions.change(params.sessionId, params.configId, params.value)),
+    )
+    .onRequest(session.setMode, ({ params }) =>
+      answer(async () => {
+        await sessions.change(params.sessionId, 'mode', params.modeId);
+        return {};
+      }),
     )
     .onRequest(session.prompt, ({ params }) =>
       answer(() => sessions.get(params.sessionId).prompt(params.prompt)),

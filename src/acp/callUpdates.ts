@@ -3,14 +3,8 @@ import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { LRUCache } from 'lru-cache';
 import type { PartialEvent } from '../client/parley.ts';
 import { joinPartial, type OpenText } from '../events/decoder/openTexts.ts';
-import {
-  callIdOf,
-  type ToClientPath,
-  type ToolAction,
-  type ToolObservation,
-  toToolCall,
-  toToolCallEnd,
-} from './toolCalls.ts';
+import type { Paths } from './clientFolders.ts';
+import { callIdOf, type ToolAction, type ToolObservation, toToolCall, toToolCallEnd } from './toolCalls.ts';
 
 /** How many calls of a session are known at the same time. */
 const callsMax = 200;
@@ -18,7 +12,7 @@ const callsMax = 200;
 const liveOutputCharsMax = 8 * 1_024;
 
 export interface CallUpdatesOptions {
-  readonly toClientPath: ToClientPath;
+  readonly paths: Paths;
   /**
    * Whether the client shows the output of commands in terminals of its own. It then gets only what was added, in the
    * `_meta` fields that Zed has introduced.
@@ -38,7 +32,7 @@ function terminalOutput(toolCallId: string, data: string): SessionUpdate[] {
   return [{ sessionUpdate: 'tool_call_update', toolCallId, _meta }];
 }
 
-export function createCallUpdates({ toClientPath, hasTerminals }: CallUpdatesOptions) {
+export function createCallUpdates({ paths, hasTerminals }: CallUpdatesOptions) {
   const outputs = new LRUCache<string, OpenText>({ max: callsMax });
   /** The calls that the client knows. Output may come before the event that announces its call. */
   const calls = new LRUCache<string, KnownCall>({ max: callsMax });
@@ -65,7 +59,7 @@ export function createCallUpdates({ toClientPath, hasTerminals }: CallUpdatesOpt
 
   return {
     begin: (event: ToolAction): SessionUpdate[] => {
-      const call = toToolCall(event, toClientPath);
+      const call = toToolCall(event, paths);
       const id = call.toolCallId;
       const isTerminal = hasTerminals && event.type === 'action.run';
       calls.set(id, { isTerminal, writtenTo: calls.get(id)?.writtenTo ?? 0 });
@@ -85,7 +79,7 @@ export function createCallUpdates({ toClientPath, hasTerminals }: CallUpdatesOpt
 
     end: (event: ToolObservation): SessionUpdate[] => {
       const id = callIdOf(event);
-      const { content, ...end } = toToolCallEnd(event, toClientPath);
+      const { content, ...end } = toToolCallEnd(event, paths);
       const isTerminal = calls.get(id)?.isTerminal === true && event.type === 'observation.run';
       const rest = isTerminal ? terminalOutput(id, restOf(id, event.content)) : [];
       outputs.delete(id);

@@ -3,6 +3,7 @@ import {
   RequestError,
   type SessionConfigOption,
   type SessionConfigSelectOption,
+  type SessionModeState,
 } from '@agentclientprotocol/sdk';
 import type { ChangeConversation, ConversationInfo, Parley } from '../client/parley.ts';
 
@@ -79,6 +80,15 @@ export async function readConfigOptions(
       info.agent,
     ),
   ];
+}
+
+/** The approval modes for clients that do not know config options. */
+export function toModes(options: readonly SessionConfigOption[]): SessionModeState {
+  const mode = options.find(({ id }) => id === 'mode');
+  return {
+    currentModeId: String(mode?.currentValue),
+    availableModes: Object.entries(approvalModes).map(([id, texts]) => ({ id, ...texts })),
+  };
 }
 
 const changes: Readonly<Record<ConfigId, (value: string) => ChangeConversation>> = {

@@ -6,7 +6,8 @@ import {
   type RequestPermissionRequest,
 } from '@agentclientprotocol/sdk';
 import type { Decision, ParleyEvent } from '../client/parley.ts';
-import { isToolAction, type ToClientPath, toToolCall } from './toolCalls.ts';
+import type { Paths } from './clientFolders.ts';
+import { isToolAction, toToolCall } from './toolCalls.ts';
 
 const options: readonly (PermissionOption & { readonly optionId: Decision })[] = [
   { optionId: 'allow', name: 'Allow', kind: 'allow_once' },
@@ -17,7 +18,7 @@ const options: readonly (PermissionOption & { readonly optionId: Decision })[] =
 interface Asking {
   readonly context: AgentContext;
   readonly sessionId: string;
-  readonly toClientPath: ToClientPath;
+  readonly paths: Paths;
   /** Withdraws the request. */
   readonly signal: AbortSignal;
 }
@@ -25,10 +26,10 @@ interface Asking {
 /** Returns undefined if the client did not decide. */
 export async function requestPermission(
   question: ParleyEvent,
-  { context, sessionId, toClientPath, signal }: Asking,
+  { context, sessionId, paths, signal }: Asking,
 ): Promise<Decision | undefined> {
   if (!isToolAction(question)) return undefined;
-  const toolCall = toToolCall(question, toClientPath);
+  const toolCall = toToolCall(question, paths);
   const request: RequestPermissionRequest = { sessionId, toolCall, options: [...options] };
   const withdrawal = { cancellationSignal: signal, stopWaitingOnCancel: true };
   const { outcome } = await context.request(methods.client.session.requestPermission, request, withdrawal);

@@ -9,6 +9,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { type AgentState as LogState, nextState, unknownState } from '../client/agentState.ts';
 import { type Parley, ParleyError, type ParleyEvent, type StopCode } from '../client/parley.ts';
+import type { Paths } from './clientFolders.ts';
 import { commandUpdates } from './commandUpdates.ts';
 import { toRequestError } from './faults.ts';
 import { persistently } from './persistently.ts';
@@ -35,6 +36,9 @@ interface SessionOptions {
   readonly id: string;
   readonly client: SessionClient;
   readonly updates: Updates;
+  readonly paths: Paths;
+  /** What the client is told with its first prompt: before that, some clients do not know the session yet. */
+  readonly notes: readonly string[];
   /** Whether the client gets the whole log, or only what is new. */
   readonly replay: boolean;
 }
@@ -70,7 +74,8 @@ const errorReasons: Readonly<Record<string, StopReason>> = {
 };
 
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { parley, id, client, updates, replay } = options;
+  const { parley, id, client, updates, paths, replay } = options;
+  const notes = options.notes.map(updates.note);
   const closing = new AbortController();
   const { signal } = closing;
   const tail = await parley.conversations.events(id, { reverse: true, limit: tailEventsMax });
@@ -206,7 +211,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
 
   async function send(prompt: Prompt, blocks: readonly ContentBlock[]): Promise<void> {
-    const sent = parley.conversations.message(id, toMessage(blocks), { signal });
+    for (const update of notes.splice(0)) await client.send(update);
+    const sent = parley.conversations.message(id, toMessage(blocks, paths), { signal });
     sending.add(sent);
     try {
       const { event_id: event } = await sent;
@@ -242,7 +248,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     cancel: async () => {
       // It cancels what is in the log.
       await Promise.allSettled(sending);
-      await parley.conversations.cancel(id, { signal });
+      let isRepeated = false;
+      await persistently(async () => {
+        // A later prompt is not meant.
+        if (!isRepeated || prompts.size > 0) await parley.conversations.cancel(id, { signal });
+        isRepeated = true;
+      }, signal);
     },
     close: () => {
       const error = new ParleyError('unexpected', 'The session was closed.');

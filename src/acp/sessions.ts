@@ -2,46 +2,43 @@
 import {
   type AgentContext,
   type ClientCapabilities,
+  type ListSessionsRequest,
   type McpServer,
   methods,
   RequestError,
   type SessionInfo,
 } from '@agentclientprotocol/sdk';
-import type { CreateConversation, Parley } from '../client/parley.ts';
-import { readConfigOptions, toChange } from './configOptions.ts';
+import { type ConversationInfo, type Parley, ParleyError } from '../client/parley.ts';
+import {
+  type ClientFolders,
+  type Folder,
+  type Paths,
+  pathsOf,
+  samePaths,
+  workspacePath,
+} from './clientFolders.ts';
+import { readConfigOptions, toChange, toModes } from './configOptions.ts';
 import { toMcpConfig } from './mcpServers.ts';
 import { requestPermission } from './permissions.ts';
 import { openSession, type Session } from './session.ts';
-import type { ToClientPath } from './toolCalls.ts';
 import { createUpdates } from './updates.ts';
 
 /** Sessions that one client follows at the same time. */
 const sessionsMax = 100;
 const listedSessionsMax = 100;
-/** Where agents work in their sandbox. */
-const workspacePath = '/workspace';
-
-/** Where the agent of a new session works. */
-export interface Folder {
-  /** What the conversation is created with, such as the repository of the folder. */
-  readonly creation: Partial<CreateConversation>;
-  readonly toClientPath?: ToClientPath;
-  /** Runs before the session is answered, such as to carry uncommitted changes along. */
-  prepare?(conversationId: string): Promise<void>;
-}
-
-export type OpenFolder = (cwd: string) => Promise<Folder>;
 
 interface SessionsOptions {
   readonly parley: Parley;
-  readonly openFolder: OpenFolder | undefined;
+  readonly folders: ClientFolders | undefined;
 }
 
 interface Opening {
   readonly id: string;
   /** Whether the client gets the whole log, or only what is new. */
   readonly replay: boolean;
-  readonly toClientPath?: ToClientPath | undefined;
+  readonly cwd: string;
+  /** What the client is told with its first prompt. */
+  readonly notes?: readonly string[];
 }
 
 /** What the client has told about itself. */
@@ -52,9 +49,21 @@ export interface Client {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-const same: ToClientPath = (path) => path;
+const listedFields = ({
+  conversation_id: sessionId,
+  title,
+  last_updated_at: updatedAt,
+}: ConversationInfo) => ({
+  sessionId,
+  title,
+  updatedAt,
+});
 
-export function createSessions({ parley, openFolder }: SessionsOptions) {
+function refusesLocalFolder(error: unknown): boolean {
+  return error instanceof ParleyError && error.details.some(({ path }) => path === 'local_folder');
+}
+
+export function createSessions({ parley, folders }: SessionsOptions) {
   const open = new Map<string, Session>();
   /** The titles of open sessions that the client knows. */
   const titles = new Map<string, string>();
@@ -114,9 +123,16 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
     else open.set(session.id, session);
   }
 
+  /** If the client opens the session in the folder of the workspace, it gets the paths of its own files. */
+  async function pathsFor({ client_folder: root }: ConversationInfo, cwd: string): Promise<Paths> {
+    if (folders === undefined || root === null || (await folders.findRoot(cwd)) !== root) return samePaths;
+    return pathsOf(root);
+  }
+
   /** Returns the options that the client can change. */
-  async function openOne(client: Client, { id, replay, toClientPath = same }: Opening, release: () => void) {
+  async function openOne(client: Client, { id, replay, cwd, notes = [] }: Opening, release: () => void) {
     const info = await parley.conversations.get(id);
+    const paths = await pathsFor(info, cwd);
     forget(id);
     const { context, capabilities } = client;
     const session = await openSession({
@@ -125,13 +141,15 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
       client: {
         send: (update) => context.notify(methods.client.session.update, { sessionId: id, update }),
         requestApproval: (question, signal) =>
-          requestPermission(question, { context, sessionId: id, toClientPath, signal }),
+          requestPermission(question, { context, sessionId: id, paths, signal }),
       },
       updates: createUpdates({
-        toClientPath,
+        paths,
         hasNotices: capabilities.session?.notices != null,
         hasTerminals: capabilities._meta?.['terminal_output'] === true,
       }),
+      paths,
+      notes,
       replay,
     });
     keep(session);
@@ -144,7 +162,8 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
       if (open.get(id) === session) forget(id);
       throw error;
     });
-    return { configOptions: await readConfigOptions(parley, info) };
+    const configOptions = await readConfigOptions(parley, info);
+    return { configOptions, modes: toModes(configOptions) };
   }
 
   function get(id: string): Session {
@@ -173,13 +192,15 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
     release: () => void,
   ) {
     const mcp = toMcpConfig(servers);
-    const folder: Folder = (await openFolder?.(cwd)) ?? { creation: {} };
-    const { conversation_id: id } = await parley.conversations.create({
-      ...folder.creation,
-      ...(mcp === undefined ? {} : { mcp_config: mcp }),
+    const create = ({ creation }: Folder) =>
+      parley.conversations.create({ ...creation, ...(mcp === undefined ? {} : { mcp_config: mcp }) });
+    let folder = (await folders?.open(cwd)) ?? { creation: { client_folder: cwd } };
+    const { conversation_id: id } = await create(folder).catch(async (error) => {
+      if (folder.otherwise === undefined || !refusesLocalFolder(error)) throw error;
+      folder = await folder.otherwise();
+      return create(folder);
     });
-    await folder.prepare?.(id);
-    const opening = { id, replay: true, toClientPath: folder.toClientPath };
+    const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [] };
     return { sessionId: id, ...(await openOne(client, opening, release)) };
   }
 
@@ -194,18 +215,15 @@ export function createSessions({ parley, openFolder }: SessionsOptions) {
     create: (client: Client, cwd: string, servers: readonly McpServer[]) =>
       withinLimit(undefined, (release) => createOne(client, { cwd, servers }, release)),
 
-    list: async (cursor: string | null | undefined) => {
+    list: async ({ cursor, cwd }: ListSessionsRequest) => {
+      const folder = cwd ? ((await folders?.findRoot(cwd)) ?? cwd) : undefined;
       const page = await parley.conversations.list({
         limit: listedSessionsMax,
         ...(cursor ? { page_id: cursor } : {}),
+        ...(folder === undefined ? {} : { client_folder: folder }),
       });
       const sessions = page.results.map(
-        ({ conversation_id: sessionId, title, last_updated_at: updatedAt }): SessionInfo => ({
-          sessionId,
-          title,
-          updatedAt,
-          cwd: workspacePath,
-        }),
+        (info): SessionInfo => ({ ...listedFields(info), cwd: cwd || (info.client_folder ?? workspacePath) }),
       );
       return { sessions, nextCursor: page.next_page_id };
     },

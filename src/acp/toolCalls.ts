@@ -1,10 +1,8 @@
 // Converts the actions and observations of tools to tool calls of ACP.
 import type { ToolCall, ToolCallContent, ToolCallUpdate, ToolKind } from '@agentclientprotocol/sdk';
 import type { ParleyEvent } from '../client/parley.ts';
+import type { Paths } from './clientFolders.ts';
 import { diffBlocks } from './diffBlocks.ts';
-
-/** Converts a path of the sandbox to one of the client's machine. */
-export type ToClientPath = (path: string) => string;
 
 type ActionOf<Each> = Each extends { readonly type: `action.${string}`; readonly tool_call_id: string }
   ? Each
@@ -59,17 +57,20 @@ interface Description extends Pick<ToolCall, 'title'> {
   readonly path?: string;
 }
 
-function describe(event: ToolAction): Description {
+function describe(event: ToolAction, paths: Paths): Description {
   switch (event.type) {
     case 'action.run':
       return { title: event.args.command, kind: 'execute' };
     case 'action.edit': {
-      const { path, operation } = event.args;
+      const { operation } = event.args;
+      const path = paths.toClient(event.args.path);
       const verb = fileVerbs[operation] ?? 'Edit';
       return { title: `${verb} ${path}`, kind: fileKinds[operation] ?? 'edit', path };
     }
-    case 'action.read':
-      return { title: `Read ${event.args.path}`, kind: 'read', path: event.args.path };
+    case 'action.read': {
+      const path = paths.toClient(event.args.path);
+      return { title: `Read ${path}`, kind: 'read', path };
+    }
     case 'action.browse':
       return { title: `Fetch ${event.args.url}`, kind: 'fetch' };
     case 'action.call_tool_mcp': {
@@ -80,11 +81,11 @@ function describe(event: ToolAction): Description {
 }
 
 /** Everything about a call that a client may show. `request` has what the agent reported to the person who approves it. */
-export function toToolCall(event: ToolAction, toClientPath: ToClientPath): ToolCall {
-  const { title, kind, path } = describe(event);
+export function toToolCall(event: ToolAction, paths: Paths): ToolCall {
+  const { title, kind, path } = describe(event, paths);
   const { thought: _, confirmation_state: state, security_risk: _risk, diff = '', ...input } = event.args;
   const isWaiting = state === 'awaiting_confirmation';
-  const place = path === undefined || path === '' ? [] : [{ path: toClientPath(path) }];
+  const place = path === undefined || path === '' ? [] : [{ path }];
   return {
     toolCallId: callIdOf(event),
     title: title === '' ? 'Tool call' : title,
@@ -97,13 +98,13 @@ export function toToolCall(event: ToolAction, toClientPath: ToClientPath): ToolC
 }
 
 /** The end of a call, with its output. */
-export function toToolCallEnd(event: ToolObservation, toClientPath: ToClientPath): ToolCallUpdate {
+export function toToolCallEnd(event: ToolObservation, paths: Paths): ToolCallUpdate {
   const toolCallId = callIdOf(event);
   if (event.type === 'observation.user_rejected')
     return { toolCallId, status: 'failed', content: textBlocks(event.content || event.message) };
   const isDone = event.extras.outcome === 'completed';
   const diff =
-    event.type === 'observation.edit' ? diffBlocks(toClientPath(event.extras.path), event.extras.diff) : [];
+    event.type === 'observation.edit' ? diffBlocks(paths.toClient(event.extras.path), event.extras.diff) : [];
   const exit = event.type === 'observation.run' ? event.extras.metadata : undefined;
   return {
     toolCallId,

@@ -4,11 +4,12 @@ import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import fc from 'fast-check';
 import type { ParleyEvent, PartialEvent } from '../client/parley.ts';
 import { decodeEvent } from '../client/parley.ts';
+import { pathsOf } from './clientFolders.ts';
 import { createUpdates } from './updates.ts';
 
 const create = (options: { hasNotices?: boolean; hasTerminals?: boolean } = {}) =>
   createUpdates({
-    toClientPath: (path) => path.replace('/workspace', '/home/me/project'),
+    paths: pathsOf('/home/me/project'),
     hasNotices: false,
     hasTerminals: false,
     ...options,

@@ -41,10 +41,10 @@ export function createUpdates({ hasNotices, ...callOptions }: UpdatesOptions) {
     return chunk(kind, text.slice(Math.max(0, sent - from)), of);
   }
 
-  function notice(id: number, text: string, severity: 'info' | 'error'): SessionUpdate[] {
+  function notice(messageId: string, text: string, severity: 'info' | 'error'): SessionUpdate[] {
     if (text === '') return [];
     if (hasNotices) return [{ sessionUpdate: 'notice', severity, title: text }];
-    return chunk('agent_message_chunk', `${text}\n`, `event-${id}`);
+    return chunk('agent_message_chunk', `${text}\n`, messageId);
   }
 
   function userMessage(event: Extract<ParleyEvent, { type: 'action.message' }>): SessionUpdate[] {
@@ -91,15 +91,21 @@ export function createUpdates({ hasNotices, ...callOptions }: UpdatesOptions) {
         case 'observation.agent_update':
           return commandUpdates(event);
         case 'observation.notice':
-          return notice(event.id, event.content || event.message, 'info');
+          return notice(`event-${event.id}`, event.content || event.message, 'info');
         case 'observation.error':
-          return notice(event.id, event.content || event.message, 'error');
+          return notice(`event-${event.id}`, event.content || event.message, 'error');
         case 'unknown':
           return unknown(event);
         default:
           return [];
       }
     },
+
+    /** A sentence that is not in the log. Without notices it is a thought, so that it is no part of an answer. */
+    note: (title: string): SessionUpdate =>
+      hasNotices
+        ? { sessionUpdate: 'notice', severity: 'info', title }
+        : { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: `${title}\n` } },
 
     partial: (partial: PartialEvent): SessionUpdate[] => {
       const { of, kind, from, text } = partial;

@@ -26,6 +26,7 @@ import { messageKeys } from './migrations/0023-message-keys.ts';
 import { workspacePatches } from './migrations/0024-workspace-patches.ts';
 import { cancelled } from './migrations/0025-cancelled.ts';
 import { conversationConfirmation } from './migrations/0026-conversation-confirmation.ts';
+import { clientFolder } from './migrations/0027-client-folder.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   workspacePatches,
   cancelled,
   conversationConfirmation,
+  clientFolder,
 ];
 
 const advisoryLock = 7_265_108;

@@ -70,6 +70,8 @@ export interface Tables {
     llm_model: string | null;
     /** 1 or 0: whether its user has to approve actions. Null means what the settings say. */
     confirmation_mode: number | null;
+    /** The folder on the client's machine that the workspace corresponds to. */
+    client_folder: string | null;
     /** The agent's own id of the session, for resuming it. */
     agent_session: string | null;
     /** A JSON list of the tool kinds that the user has always allowed. */

@@ -62,6 +62,9 @@ describe('acpx', { skip, timeout: 600_000 }, () => {
     assert.notEqual(refused.code, 0);
     assert.match(refused.stderr, /agent must be one of/);
 
+    await run('set-mode', 'ask');
+    assert.equal((await runs.info(id)).confirmation_mode, true);
+
     await run('sessions', 'close');
     assert.equal((await runs.info(id)).status, 'STOPPED');
     assert.match(await run('--format', 'quiet', 'exec', 'say Once'), /^Once\s*$/);

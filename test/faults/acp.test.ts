@@ -1,15 +1,17 @@
 // `parley acp` as editors start it: it finds or starts a service, and loses nothing when that dies.
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { methods, type SessionUpdate } from '@agentclientprotocol/sdk';
 import { createEditorSite, serviceOf, startEditor } from '../support/acpProcess.ts';
 import { createStorage, databaseKinds } from '../support/databases.ts';
+import { plainFolder, temporaryFolder } from '../support/localFolder.ts';
 import { letAgentGo } from '../support/partials.ts';
 import { createSite } from '../support/process.ts';
 import { mainFile } from '../support/program.ts';
+import { noBubblewrap } from '../support/sandboxes.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
 
@@ -95,6 +97,51 @@ describe('parley acp', { timeout: 120_000 }, () => {
     await until('it has what was written meanwhile', () => next.text(id) === 'One');
     await letAgentGo(site, id, 'go');
     await until('it has the rest', () => next.text(id) === 'One two');
+  });
+});
+
+describe('the folder of an editor', { timeout: 120_000 }, () => {
+  async function openIn(t: TestContext, cwd: string, env: Record<string, string> = {}) {
+    const site = createEditorSite(t);
+    const client = await site.open(env).connect({ capabilities: { session: { notices: {} } } });
+    const runs = await site.useFakeAgent();
+    const { sessionId: id } = await client.context.request(session.new, { cwd, mcpServers: [] });
+    const notices = () =>
+      client.updates(id).flatMap((update) => (update.sessionUpdate === 'notice' ? [update.title] : []));
+    return { client, runs, id, notices };
+  }
+
+  it('is copied, and the client is told how to get the changes', async (t) => {
+    const { path, write } = plainFolder(t);
+    write('a.txt', 'mine');
+    const { client, id, notices } = await openIn(t, path);
+    await client.prompt(id, 'cat a.txt');
+    assert.equal(client.text(id), 'mine');
+    assert.match(notices().slice(0, 2).join('\n'), /a copy of its 1 file\.\n.*parley pull /);
+    await client.prompt(id, 'edit a.txt theirs');
+    assert.equal(readFileSync(join(path, 'a.txt'), 'utf8'), 'mine');
+    const { sessions } = await client.context.request(session.list, { cwd: path });
+    assert.deepEqual(
+      sessions.map(({ sessionId, cwd }) => [sessionId, cwd]),
+      [[id, path]],
+    );
+  });
+
+  it('is where the agent works if the service allows it', { skip: noBubblewrap }, async (t) => {
+    const allowed = realpathSync(temporaryFolder(t));
+    const { path, write, git } = plainFolder(t, allowed);
+    write('src/a.txt', 'mine');
+    git('init', '--quiet', '.');
+    const env = { PARLEY_LOCAL_FOLDERS: allowed, PARLEY_SANDBOX: 'bubblewrap' };
+    const { client, id, notices } = await openIn(t, join(path, 'src'), env);
+    await client.prompt(id, 'edit src/a.txt theirs');
+    assert.equal(readFileSync(join(path, 'src/a.txt'), 'utf8'), 'theirs');
+    assert.match(notices().join('\n'), /works in your local folder itself/);
+    const located = client
+      .updates(id)
+      .flatMap((update) => (update.sessionUpdate === 'tool_call' ? (update.locations ?? []) : []));
+    assert.deepEqual(located, [{ path: join(path, 'src/a.txt') }]);
+    assert.doesNotMatch(notices().join('\n'), /copy/);
   });
 });
 

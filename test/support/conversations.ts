@@ -20,6 +20,7 @@ export function newConversation(
     agent: null,
     llmModel: null,
     confirmationMode: null,
+    clientFolder: null,
     patch: null,
     request: '{}',
     sealed: null,

@@ -71,6 +71,7 @@ export interface Info {
   readonly agent_state: string | null;
   readonly runtime_status: string | null;
   readonly start_progress: { readonly step: string; readonly details: string | null } | null;
+  readonly confirmation_mode: boolean | null;
   readonly stop_reason: { readonly code: string; readonly message: string } | null;
 }
 

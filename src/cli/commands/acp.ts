@@ -9,6 +9,7 @@ import type { Handler } from '../command.ts';
 import { openEditorService } from '../connection/editorService.ts';
 import type { acpCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
+import { createEditorFolders } from '../folders/editorFolders.ts';
 
 /** A prompt may contain images. */
 const messageBytesMax = 32 * mib;
@@ -16,8 +17,8 @@ const messageBytesMax = 32 * mib;
 const lingerMs = 500;
 
 export const acp: Handler<typeof acpCommand> = async () => {
-  const { parley, use } = openEditorService();
-  const { app, close } = createAcpApp({ parley, version, use });
+  const { parley, isLocal, use } = openEditorService();
+  const { app, close } = createAcpApp({ parley, version, folders: createEditorFolders(isLocal), use });
   // The service starts while the editor sends its first requests, which report what went wrong.
   use(async () => {}).catch(() => {});
   const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;

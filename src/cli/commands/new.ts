@@ -24,7 +24,7 @@ async function carryFolder({ options }: ParsedNew, { note }: Output): Promise<Pa
     throw new RefusalError(
       '--folder determines the repository and the branch; leave out --repo, --branch and --provider.',
     );
-  if (local) return { local_folder: realFolder(folder) };
+  if (local) return { local_folder: realFolder(folder), client_folder: realFolder(folder) };
   const { creation, notes } = await prepareFolder(folder);
   for (const sentence of notes) note(`${sentence}\n`);
   return creation;

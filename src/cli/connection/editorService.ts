@@ -8,6 +8,8 @@ import { findService } from './runningService.ts';
 
 export interface EditorService {
   readonly parley: Parley;
+  /** Whether the service has the files of this machine. */
+  readonly isLocal: boolean;
   /** Runs what needs the service. As long as that takes, a service on this machine is started whenever it is missing. */
   use<Out>(work: () => Promise<Out>): Promise<Out>;
 }
@@ -46,6 +48,7 @@ function openNamedService(env: Environment): EditorService {
       fetch: async (path, init) => send(find(), path, init),
       times: namedTimes,
     }),
+    isLocal: false,
     use: async (work) => {
       find();
       return work();
@@ -81,6 +84,7 @@ function openLocalService(env: Environment): EditorService {
       fetch: async (path, init) => send(await find(), path, init),
       times: localTimes,
     }),
+    isLocal: true,
     use: async (work) => {
       users += 1;
       try {

@@ -10,10 +10,10 @@ import { type Repository, repositoryOf } from './remoteUrl.ts';
 import { emptyTree, readTreePatch, TooLargeError, type TreePatch } from './workingTree.ts';
 
 export interface PreparedFolder {
-  /** Fields of the request that creates the conversation. Empty if it starts without the folder. */
+  /** Fields of the request that creates the conversation. */
   readonly creation: Pick<
     CreateConversation,
-    'repository' | 'git_provider' | 'selected_branch' | 'workspace_patch'
+    'repository' | 'git_provider' | 'selected_branch' | 'workspace_patch' | 'client_folder'
   >;
   /** What the conversation starts with, and what it does without and why: sentences for the user. */
   readonly notes: readonly string[];
@@ -172,6 +172,14 @@ async function fromFiles(
   }
 }
 
+/** The top folder of the repository that a folder is in, or the folder itself. Throws a RefusalError if there is none. */
+export async function findRoot(path: string) {
+  const folder = realFolder(path);
+  const found = await findLine(folder, ['rev-parse', '--show-toplevel']);
+  const root = found === undefined ? folder : realFolder(found);
+  return { root, isRepository: found !== undefined, subfolder: relative(root, folder).split(sep).join('/') };
+}
+
 /**
  * Describes how a conversation starts with the state of a folder: everything that is committed or changed in it, but
  * not what Git ignores. Nothing in the folder is changed, and no credentials of its remote are returned. Without a
@@ -180,14 +188,11 @@ async function fromFiles(
  * Throws a RefusalError if there is no such folder, Git is missing, or the changes are too large for a request.
  */
 export async function prepareFolder(path: string): Promise<PreparedFolder> {
-  const folder = realFolder(path);
-  const found = await findLine(folder, ['rev-parse', '--show-toplevel']);
-  if (found === undefined)
-    return { ...(await fromFiles(folder, true, 'The folder is not a Git repository.')), subfolder: '' };
-  const top = realFolder(found);
-  const subfolder = relative(top, folder).split(sep).join('/');
-  const source = await findSource(top);
-  const prepared =
-    typeof source === 'string' ? await fromFiles(top, false, source) : await fromRepository(top, source);
-  return { ...prepared, subfolder };
+  const { root, isRepository, subfolder } = await findRoot(path);
+  const source = isRepository ? await findSource(root) : 'The folder is not a Git repository.';
+  const { creation, notes } =
+    typeof source === 'string'
+      ? await fromFiles(root, !isRepository, source)
+      : await fromRepository(root, source);
+  return { creation: { ...creation, client_folder: root }, notes, subfolder };
 }

@@ -34,6 +34,7 @@ export interface NormalRequest {
   readonly workspace_patch?: WorkspacePatch;
   readonly local_folder?: string;
   readonly confirmation_mode?: boolean;
+  readonly client_folder?: string;
 }
 
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
@@ -66,6 +67,7 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   if (sent.workspace_patch != null) request.workspace_patch = normalisePatch(sent.workspace_patch);
   if (sent.local_folder) request.local_folder = sent.local_folder;
   if (sent.confirmation_mode != null) request.confirmation_mode = sent.confirmation_mode;
+  if (sent.client_folder) request.client_folder = sent.client_folder;
   return request;
 }
 

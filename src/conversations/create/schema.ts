@@ -23,7 +23,7 @@ const imageLinkBytesMax = 4 * kib;
 export const messageBytesMax = 256 * kib;
 export const replayBytesMax = 8 * mib;
 const shortBytesMax = kib;
-const folderBytesMax = 4 * kib;
+export const folderBytesMax = 4 * kib;
 export const patchBytesMax = 8 * mib;
 /** The length of that many bytes as Base64. */
 const patchCharsMax = 4 * Math.ceil(patchBytesMax / 3);
@@ -140,6 +140,13 @@ export const CreateConversation = Type.Object(
         bytesMax: folderBytesMax,
         description:
           'The real path of a folder on the machine of the service, in which the agent works directly. The operator must allow it with PARLEY_LOCAL_FOLDERS.',
+      }),
+    ),
+    client_folder: Type.Optional(
+      nullableText({
+        bytesMax: folderBytesMax,
+        description:
+          'The folder on your machine that the workspace corresponds to. Editors find the conversation by it; the service does not read it.',
       }),
     ),
     workspace_patch: Type.Optional(

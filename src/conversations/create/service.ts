@@ -106,6 +106,7 @@ export function createConversations(options: ConversationsOptions) {
       agent: undefined,
       llm_model: undefined,
       confirmation_mode: undefined,
+      client_folder: undefined,
       // The run only has to know that there is one.
       workspace_patch: request.workspace_patch && { ...request.workspace_patch, patch: '' },
     };
@@ -166,6 +167,7 @@ export function createConversations(options: ConversationsOptions) {
       agent: request.agent ?? null,
       llmModel: request.llm_model ?? null,
       confirmationMode: request.confirmation_mode === undefined ? null : Number(request.confirmation_mode),
+      clientFolder: request.client_folder ?? null,
       patch: request.workspace_patch?.patch ?? null,
       request: JSON.stringify(stored),
       sealed,

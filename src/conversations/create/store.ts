@@ -31,6 +31,7 @@ export interface NewConversation {
   readonly llmModel: string | null;
   /** 1 or 0; null means what the settings say. */
   readonly confirmationMode: number | null;
+  readonly clientFolder: string | null;
   /** The patch that the workspace starts with, in Base64. */
   readonly patch: string | null;
   readonly request: string;
@@ -79,6 +80,7 @@ const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
       agent: c.agent,
       llm_model: c.llmModel,
       confirmation_mode: c.confirmationMode,
+      client_folder: c.clientFolder,
       request: c.request,
       sealed: c.sealed,
       next_event: c.count,

@@ -24,4 +24,5 @@ export const infoExample: ConversationInfo = {
   agent: 'builtin',
   llm_model: null,
   confirmation_mode: null,
+  client_folder: null,
 };

@@ -1,6 +1,7 @@
 // The public form of conversations.
 import Type from 'typebox';
 import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
+import { folderBytesMax } from '../create/schema.ts';
 import { agentStates, conversationStatuses, stopCodes } from '../states.ts';
 import { Usage } from '../usage/schema.ts';
 
@@ -83,6 +84,7 @@ export const ConversationInfo = Type.Object(
     confirmation_mode: orNull(Type.Boolean(), {
       description: 'Whether you have to approve what its agent does; null means what your settings say.',
     }),
+    client_folder: nullableString("The folder on the client's machine that its workspace corresponds to."),
   },
   { $id: 'ConversationInfo', additionalProperties: false },
 );
@@ -106,6 +108,7 @@ export const ListQuery = Type.Object({
   selected_repository: Type.Optional(text({ bytesMax: filterBytesMax })),
   conversation_trigger: Type.Optional(text({ bytesMax: filterBytesMax })),
   status: Type.Optional(oneOf(conversationStatuses)),
+  client_folder: Type.Optional(text({ bytesMax: folderBytesMax })),
   q: Type.Optional(
     text({
       bytesMax: filterBytesMax,

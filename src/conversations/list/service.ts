@@ -78,6 +78,7 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       agent: row.agent,
       llm_model: row.llm_model,
       confirmation_mode: row.confirmation_mode === null ? null : row.confirmation_mode === 1,
+      client_folder: row.client_folder,
     };
   }
 
@@ -105,6 +106,7 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       repository: query.selected_repository ?? null,
       trigger: query.conversation_trigger ?? null,
       status: query.status ?? null,
+      clientFolder: query.client_folder ?? null,
       words: words === undefined || words === '' ? null : words,
       scannedMax: scannedRowsMax,
     };

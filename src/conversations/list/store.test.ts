@@ -18,14 +18,16 @@ for (const kind of databaseKinds) {
           newConversation(
             userId,
             `c${i}`,
-            i % 3 === 0 ? { title: 'Third', repository: 'acme/shop' } : { title: 'other' },
+            i % 3 === 0
+              ? { title: 'Third', repository: 'acme/shop', clientFolder: '/home/me/shop' }
+              : { title: 'other' },
           ),
         );
       for (let i = 0; i < 14; i++) await create(i);
       // Some of the same moment, so that the place needs more than the time.
       await inspect(database, "update conversations set created_at = 1 where id < 'c2'");
 
-      const all = { userId, repository: null, trigger: null, status: null, words: null };
+      const all = { userId, repository: null, trigger: null, status: null, clientFolder: null, words: null };
       const expected = await database.run(listConversations, {
         ...all,
         after: null,
@@ -38,6 +40,7 @@ for (const kind of databaseKinds) {
       const filters: readonly Partial<ListQuery>[] = [
         { words: 'third' },
         { repository: 'acme/shop' },
+        { clientFolder: '/home/me/shop' },
         { words: 'third', repository: 'acme/shop', trigger: 'gui', status: 'STARTING' },
       ];
       for (const filter of filters)

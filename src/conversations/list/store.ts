@@ -18,6 +18,7 @@ const infoColumns = [
   'agent',
   'llm_model',
   'confirmation_mode',
+  'client_folder',
   'turn_open',
   'question',
   'said',
@@ -45,6 +46,7 @@ export interface ListQuery {
   readonly repository: string | null;
   readonly trigger: string | null;
   readonly status: string | null;
+  readonly clientFolder: string | null;
   /** Part of the title or the repository, in lower case. */
   readonly words: string | null;
   /** How many rows to return. */
@@ -71,7 +73,7 @@ export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof 
 
 /** The matching rows among the next ones, and the position where the query ended; null at the end of the list. */
 export const listConversations = read('listing.list', function* (q, query: ListQuery) {
-  const { userId, after, repository, trigger, status, words, max, scannedMax } = query;
+  const { userId, after, repository, trigger, status, clientFolder, words, max, scannedMax } = query;
   let window = q.build
     .selectFrom('conversations')
     .where('user_id', '=', userId)
@@ -79,7 +81,7 @@ export const listConversations = read('listing.list', function* (q, query: ListQ
     .orderBy('key', 'desc');
   if (after !== null)
     window = window.where((e) => e(e.refTuple('created_at', 'key'), '<', e.tuple(after.at, after.key)));
-  const filtered = repository !== null || trigger !== null || status !== null || words !== null;
+  const filtered = [repository, trigger, status, clientFolder, words].some((filter) => filter !== null);
   if (!filtered) return { rows: yield* rows(window.select(selectInfo(q)).limit(max)), end: null };
 
   const end = yield* one(
@@ -94,6 +96,7 @@ export const listConversations = read('listing.list', function* (q, query: ListQ
   if (repository !== null) window = window.where('repository', '=', repository);
   if (trigger !== null) window = window.where('trigger', '=', trigger);
   if (status !== null) window = window.where('status', '=', status);
+  if (clientFolder !== null) window = window.where('client_folder', '=', clientFolder);
   if (words !== null) {
     // Compared here, because databases fold only the case of ASCII, or depend on their locale.
     const seen = yield* rows(window.select(['key', 'title', 'repository']));

@@ -52,7 +52,14 @@ for (const kind of databaseKinds)
         );
         assert.deepEqual({ ...(await database.run(findUsage, name)) }, allOf(usageMax));
         assert.equal((await database.run(findConversation, name))?.cost_nanos, usageMax);
-        const look = { userId: name.userId, repository: null, trigger: null, status: null, words: null };
+        const look = {
+          userId: name.userId,
+          repository: null,
+          trigger: null,
+          status: null,
+          clientFolder: null,
+          words: null,
+        };
         const window = { ...look, after: null, max: 10, scannedMax: 10 };
         assert.equal((await database.run(listConversations, window)).rows[0]?.input_tokens, usageMax);
         assert.equal(
