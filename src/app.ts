@@ -13,6 +13,7 @@ import { RefusalError } from './errors.ts';
 import { listenOnOtherLoopback } from './http/otherLoopback.ts';
 import type { Server } from './http/routeTable.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
+import { serveMetrics } from './metrics/server.ts';
 import { createRoutedServer } from './routes.ts';
 import { sharedByRuns } from './runs/currentRun.ts';
 import { findMissingLimits, limitsRemedy } from './sandbox/cgroups.ts';
@@ -130,6 +131,11 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       clearInterval(idle);
     });
     url = await listen(app, config);
+    const { metricsPort, metricsHost } = config;
+    if (metricsPort !== undefined) {
+      const { metrics, onBackgroundError: onError } = services;
+      closers.push((await serveMetrics({ metrics, host: metricsHost, port: metricsPort, onError })).close);
+    }
     await services.nodes.register(nodeUrl(config, url));
     if (config.host === 'localhost') closeOtherLoopback = await listenOnOtherLoopback(app.server);
     if (config.withoutKey)

@@ -19,6 +19,7 @@ import type { Server } from './http/routeTable.ts';
 import { type CreatedServer, createServer } from './http/server.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
+import { metricsRoutes } from './metrics/routes.ts';
 import { builtFile } from './process/program.ts';
 import { version } from './process/version.ts';
 import { providerKeyRoutes } from './providerKeys/routes.ts';
@@ -78,9 +79,11 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     forNodesOnly: !answers,
     upgradePaths: answers ? [acpPath, ...(config.v0 ? [socketPath] : [])] : [],
     isStopping,
+    metrics: services.metrics,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services, config);
+  if (answers) metricsRoutes(app, services.metrics);
   if (answers) acpRoutes(app, { version, onBackgroundError: services.onBackgroundError });
   if (answers && config.v0) v0Routes(app, services, failures);
   // Other processes use the workspaces of a worker.

@@ -12,6 +12,7 @@ import { createWaitingBound } from './conversations/create/waiting.ts';
 import { createFeedback } from './conversations/feedback/service.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
+import { readBacklog } from './conversations/run/backlogStore.ts';
 import { createSweep, defaultTimes } from './conversations/sweep/service.ts';
 import { releaseAll, type SweepTimes } from './conversations/sweep/store.ts';
 import { createUsages } from './conversations/usage/service.ts';
@@ -28,6 +29,8 @@ import { createRateLimiter } from './http/rates.ts';
 import { createRemotePartials, type RemotePartialsTimes, subscribeAnywhere } from './http/remotePartials.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { addServiceMetrics } from './metrics/serviceMetrics.ts';
 import { loadModels } from './models/catalogue.ts';
 import { createNodes } from './nodes/service.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
@@ -256,6 +259,13 @@ export function createServices({ config, logger, database, vault, owner, closers
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
   const hub = createHub({ onBackgroundError });
+  const metrics = createMetrics();
+  addServiceMetrics(metrics, {
+    readBacklog: () => database.run(readBacklog, null),
+    runs: () => worker?.size() ?? 0,
+    slots: config.role === 'api' ? 0 : config.slots,
+    subscribers: hub.size,
+  });
   const remotePartials = createRemotePartials({
     nodes,
     livePartials,
@@ -281,6 +291,7 @@ export function createServices({ config, logger, database, vault, owner, closers
   closers.push(workspaces.close);
   return {
     onBackgroundError,
+    metrics,
     rates,
     keys,
     settings,

@@ -11,6 +11,7 @@ import { idempotencyTransactions } from './conversations/idempotency/store.ts';
 import { importTransactions } from './conversations/import/store.ts';
 import { lifecycleTransactions } from './conversations/lifecycle/store.ts';
 import { listingTransactions } from './conversations/list/store.ts';
+import { backlogTransactions } from './conversations/run/backlogStore.ts';
 import { claimTransactions } from './conversations/run/claimStore.ts';
 import { runtimeTransactions } from './conversations/run/store.ts';
 import { clockTransactions } from './conversations/sweep/clockStore.ts';
@@ -55,6 +56,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...sweepTransactions,
   ...clockTransactions,
   ...claimTransactions,
+  ...backlogTransactions,
   ...runtimeTransactions,
   ...workspaceTransactions,
   ...uploadTransactions,

@@ -13,6 +13,7 @@ import type { Logger } from 'pino';
 import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Nodes } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
 import { validatorCompiler } from '../validation/validation.ts';
@@ -54,6 +55,7 @@ interface ServerOptions {
   /** Requests below these paths may become WebSockets. */
   readonly upgradePaths: readonly string[];
   readonly isStopping: () => boolean;
+  readonly metrics: Metrics;
   readonly fastRoute?: FastRoute;
 }
 
@@ -205,6 +207,7 @@ export function createServer(options: ServerOptions): CreatedServer {
     if (isLastOfConnection(request, reply)) discardBody(request.raw, done);
     else done();
   });
+  measureRequests(app, options.metrics);
   if (logger.isLevelEnabled('debug')) logRequests(app);
   routeUpgrades(app.server, app);
   return { app, routes, openAnswers: parts.openAnswers, failures };
@@ -285,6 +288,20 @@ function refusal(
   if (!isRefused || !carriesCredential(request.headers)) return error;
   const route = `${request.method} ${request.routeOptions.url ?? '(none)'}`;
   return failures.record({ address: request.ip, route, requestId: request.id }) ?? error;
+}
+
+/** The time that a stream is open says nothing about the service. */
+const streamType = 'text/event-stream';
+
+function measureRequests(app: Server, { requests }: Metrics): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const type = reply.getHeader('content-type');
+    const isStream = typeof type === 'string' && type.startsWith(streamType);
+    // The route's pattern: a path may contain what a user has chosen.
+    const route = request.routeOptions.url ?? '(none)';
+    if (!isStream) requests.observe([request.method, route, reply.statusCode], reply.elapsedTime / 1_000);
+    done();
+  });
 }
 
 function logRequests(app: Server): void {

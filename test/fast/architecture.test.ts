@@ -38,6 +38,7 @@ const rooms: readonly string[] = [
   'errors.ts',
   'text',
   'process',
+  'metrics',
   'validation',
   'git',
   'models',
