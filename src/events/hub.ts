@@ -1,10 +1,13 @@
 // Streams logs to subscribers. All subscribers of a log share one read: new entries are read once, serialized once, and
 // written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
-// connection takes, so that a slow one holds at most the entries of one read.
-import { setImmediate } from 'node:timers/promises';
+// connection takes, so that a slow one holds at most the entries of one read. However many there are, other requests
+// get their turn in between.
+import { kib } from '../validation/schema.ts';
 import type { PartialText } from './decoder/openTexts.ts';
+import { createPace, type Pace } from './pace.ts';
 import { type ChannelPartials, openChannelPartials } from './partials/channelPartials.ts';
 import { Batch, type Entry, type Log, type Receiver } from './receiver.ts';
+import { createSharedPages } from './sharedPages.ts';
 
 export interface Subscription {
   /** Closes the connection. The client may connect again. */
@@ -12,8 +15,8 @@ export interface Subscription {
 }
 
 const heartbeatMs = 15_000;
-/** After writing to this many subscribers, the event loop gets a turn. */
-const fanOutMax = 500;
+/** What a read for one subscriber is expected to return. */
+const pageBytes = 64 * kib;
 
 interface Subscriber {
   readonly receiver: Receiver;
@@ -30,23 +33,43 @@ interface Subscriber {
 interface Channel {
   readonly log: Log;
   readonly subscribers: Set<Subscriber>;
+  /** For subscribers that are behind. */
+  readonly pages: ReturnType<typeof createSharedPages>;
   /** The position of the shared read; undefined until a subscriber was live. */
   cursor: string | undefined;
   pumping: boolean;
   again: boolean;
   /** Undefined while no subscriber wants unfinished texts. */
   texts: ChannelPartials | undefined;
+  /** The first subscribers who want unfinished texts are about to get them. */
+  joining: boolean;
   /** Entries and partials are written to subscribers one batch after the other, so that their order is the same for all. */
   writing: Promise<void>;
 }
 
 const wantsPartials = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
 
+/** Sends so many bytes to each. */
+async function sendToEach(
+  pace: Pace,
+  subscribers: readonly Subscriber[],
+  bytes: number,
+  send: (subscriber: Subscriber) => void,
+): Promise<void> {
+  for (const subscriber of subscribers) {
+    const turn = pace.take(bytes);
+    if (turn !== undefined) await turn;
+    send(subscriber);
+  }
+}
+
 export type Hub = ReturnType<typeof createHub>;
 
 export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
   const channels = new Map<string, Channel>();
   const all = new Set<Subscriber>();
+  // New entries are not delayed by subscribers that are behind.
+  const [fanOut, catchUps] = [createPace(), createPace()];
   let closed = false;
 
   function end(channel: Channel, subscriber: Subscriber): void {
@@ -82,7 +105,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   }
 
   /** Does the work after all that was begun before it for this channel. */
-  function inOrder(channel: Channel, work: () => Promise<void> | void): Promise<void> {
+  function inOrder(channel: Channel, work: () => Promise<void> | undefined): Promise<void> {
     const done = channel.writing.then(work);
     channel.writing = done.catch(() => {});
     return done;
@@ -93,74 +116,93 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     channel.texts = undefined;
   }
 
-  async function deliverPartials(channel: Channel, partials: readonly PartialText[]): Promise<void> {
+  function sendPartialsTo(
+    channel: Channel,
+    partials: readonly PartialText[],
+    isMeant: (subscriber: Subscriber) => boolean,
+  ): Promise<void> | undefined {
+    const meant = [...channel.subscribers].filter(isMeant);
+    if (meant.length === 0) return;
     const shared = new Batch(partials);
-    for (const [i, subscriber] of [...channel.subscribers].entries()) {
-      if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (subscriber.hasPartials && all.has(subscriber)) sendPartials(subscriber, shared);
-    }
+    const chars = partials.reduce((sum, { text }) => sum + text.length, 0);
+    return sendToEach(fanOut, meant, chars, (subscriber) => {
+      if (!isMeant(subscriber)) return;
+      subscriber.hasPartials = true;
+      sendPartials(subscriber, shared);
+    });
   }
 
-  /**
-   * Sends all unfinished texts to live subscribers that lack them. Only at the position of the shared read, because
-   * that is where it is known which texts are in the log. For the same reason, the texts are subscribed to only then:
-   * every event that ends one of them is still to come.
-   */
-  function sharePartials(channel: Channel, subscribers: Iterable<Subscriber>): void {
-    const { cursor } = channel;
-    const lacking = [...subscribers].filter(
-      (one) => wantsPartials(one) && one.live && !one.hasPartials && one.cursor === cursor && all.has(one),
+  /** Only at the position of the shared read it is known which texts are in the log. */
+  function lacksPartials(channel: Channel, one: Subscriber): boolean {
+    return (
+      wantsPartials(one) && one.live && !one.hasPartials && one.cursor === channel.cursor && all.has(one)
     );
-    if (lacking.length === 0) return;
+  }
+
+  async function deliverPartials(channel: Channel, partials: readonly PartialText[]): Promise<void> {
+    if (partials.length > 0)
+      await sendPartialsTo(channel, partials, (one) => one.hasPartials && all.has(one));
+    await sendPartialsTo(channel, channel.texts?.list() ?? [], (one) => lacksPartials(channel, one));
+  }
+
+  /** Subscribes to the texts at the position of the shared read: every event that ends one of them is still to come. */
+  function openPartials(channel: Channel): Promise<void> | undefined {
+    channel.joining = false;
+    if (!channel.subscribers.values().some((one) => lacksPartials(channel, one))) return;
     channel.texts ??= openChannelPartials(channel.log, (take) =>
       inOrder(channel, () => deliverPartials(channel, take())).catch(onBackgroundError),
     );
-    const known = new Batch(channel.texts?.list() ?? []);
-    for (const subscriber of lacking) {
-      subscriber.hasPartials = true;
-      sendPartials(subscriber, known);
-    }
+    return deliverPartials(channel, []);
+  }
+
+  /** Sends all unfinished texts to live subscribers that lack them: once for all that join at about the same time. */
+  function joinPartials(channel: Channel): void {
+    channel.texts?.sendSoon();
+    if (channel.texts !== undefined || channel.joining) return;
+    channel.joining = true;
+    inOrder(channel, () => openPartials(channel)).catch(onBackgroundError);
   }
 
   /** Reads for one subscriber until it has everything, then makes it live. */
   async function catchUp(channel: Channel, subscriber: Subscriber): Promise<void> {
     if (subscriber.reading || subscriber.live) return;
     subscriber.reading = true;
+    channel.pages.begin();
     try {
       while (!subscriber.blocked) {
-        const shared = channel.cursor;
-        const page = await channel.log.read(subscriber.cursor);
+        await catchUps.take(pageBytes);
+        if (!all.has(subscriber)) return;
+        const page = await channel.pages.read(subscriber.cursor, channel.cursor);
         if (!all.has(subscriber)) return;
         if (page === undefined) return end(channel, subscriber);
-        const last = page.entries.at(-1);
-        if (last !== undefined) send(subscriber, new Batch(page.entries), last.cursor);
+        catchUps.spend(Math.max(0, page.chars - pageBytes));
+        if (page.last !== undefined) send(subscriber, page.batch, page.last);
         // The shared read may have moved past what this subscriber has seen.
-        if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
+        if (page.more || subscriber.blocked || channel.cursor !== page.shared) continue;
         subscriber.live = true;
         channel.cursor ??= subscriber.cursor;
-        if (wantsPartials(subscriber))
-          inOrder(channel, () => sharePartials(channel, [subscriber])).catch(onBackgroundError);
-        if (shared !== undefined) return;
+        if (wantsPartials(subscriber)) joinPartials(channel);
+        if (page.shared !== undefined) return;
         // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
       }
     } finally {
       subscriber.reading = false;
+      channel.pages.end();
     }
   }
 
-  async function deliver(channel: Channel, before: string, entries: readonly Entry[], after: string) {
+  function deliver(channel: Channel, before: string, entries: readonly Entry[], after: string) {
     const shared = new Batch(entries);
-    for (const [i, subscriber] of [...channel.subscribers].entries()) {
-      if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (!subscriber.live || !all.has(subscriber)) continue;
-      if (subscriber.cursor === before) send(subscriber, shared, after);
-      else {
-        // This subscriber had caught up to a position that the shared read reaches only now.
-        const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, subscriber.cursor) > 0);
-        if (fresh.length > 0) send(subscriber, new Batch(fresh), after);
-      }
-    }
+    const chars = entries.reduce((sum, { data }) => sum + data.length, 0);
+    const live = [...channel.subscribers].filter((one) => one.live);
+    return sendToEach(fanOut, live, chars, (subscriber) => {
+      if (!subscriber.live || !all.has(subscriber)) return;
+      if (subscriber.cursor === before) return send(subscriber, shared, after);
+      // This subscriber had caught up to a position that the shared read reaches only now.
+      const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, subscriber.cursor) > 0);
+      if (fresh.length > 0) send(subscriber, new Batch(fresh), after);
+    });
   }
 
   async function pumpOnce(channel: Channel): Promise<void> {
@@ -176,7 +218,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         channel.cursor = last.cursor;
         channel.texts?.cover(page.entries);
         await deliver(channel, before, page.entries, last.cursor);
-        sharePartials(channel, channel.subscribers);
+        if (channel.subscribers.values().some((one) => lacksPartials(channel, one))) joinPartials(channel);
       });
       if (!page.more) return;
     }
@@ -202,10 +244,12 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       channel = {
         log,
         subscribers: new Set(),
+        pages: createSharedPages(log),
         cursor: undefined,
         pumping: false,
         again: false,
         texts: undefined,
+        joining: false,
         writing: Promise.resolve(),
       };
       channels.set(log.topic, channel);
@@ -252,11 +296,11 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     }
   }
 
-  async function sendHeartbeats(): Promise<void> {
-    for (const [i, subscriber] of [...all].entries()) {
-      if ((i + 1) % fanOutMax === 0) await setImmediate();
+  function sendHeartbeats(): Promise<void> {
+    const waiting = [...all].filter((one) => !one.blocked);
+    return sendToEach(fanOut, waiting, 0, (subscriber) => {
       if (all.has(subscriber) && !subscriber.blocked) subscriber.receiver.beat();
-    }
+    });
   }
   const heartbeats = setInterval(() => void sendHeartbeats().catch(onBackgroundError), heartbeatMs);
   heartbeats.unref();

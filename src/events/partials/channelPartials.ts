@@ -12,6 +12,8 @@ export interface ChannelPartials {
   /** The events are being sent to subscribers. */
   cover(entries: readonly Entry[]): void;
   list(): readonly OpenText[];
+  /** Sends even if nothing is new, because a subscriber has to get what there is. */
+  sendSoon(): void;
   close(): void;
 }
 
@@ -80,6 +82,7 @@ export function openChannelPartials(
         subscription.onEvents();
       },
       list: texts.list,
+      sendSoon: () => add(() => []),
       close: () => {
         clearTimeout(pause);
         subscription.close();
