@@ -1,6 +1,7 @@
 // The composition root: opens the database and all services, connects them, listens, and closes everything again.
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { openConfiguredDatabase } from './database.ts';
@@ -38,8 +39,10 @@ export interface App {
   readonly limitsNote: string | undefined;
   /** Why local models do not work and what to do about it; undefined if they work or the operator switched them off. */
   readonly privateAddressNote: string | undefined;
-  /** Answers all open requests, then closes everything. Every call returns the same promise. */
+  /** Waits until load balancers have noticed, answers all open requests, then closes everything. Every call returns the same promise. */
   stop(): Promise<void>;
+  /** Ends the wait for load balancers. */
+  hurry(): void;
 }
 
 export interface AppOptions {
@@ -117,8 +120,11 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       isStopping: () => stopping,
       address: () => config.publicUrl ?? url,
     });
+    const hurry = new AbortController();
     closers.push(async () => {
       stopping = true;
+      services.worker?.stopClaiming();
+      await sleep(config.drainS * 1_000, undefined, { signal: hurry.signal }).catch(() => {});
       services.events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
       // New requests are still answered meanwhile, so that /ready can report that this process is stopping.
@@ -164,6 +170,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       limitsNote,
       privateAddressNote,
       stop: stopped,
+      hurry: () => hurry.abort(),
     };
   }
 }

@@ -495,6 +495,15 @@ const options = {
     shownDefault: 'http://HOST:PORT, with the host name of the machine if HOST is 0.0.0.0 or ::',
     parse: (text) => (text === undefined ? undefined : origin(text)),
   }),
+  drainS: option({
+    env: 'PARLEY_DRAIN_S',
+    flag: 'drain-s',
+    group: 'Listening',
+    value: 'SECONDS',
+    help: 'How long requests are still accepted after SIGTERM, while /ready is 503, so that a load balancer notices.',
+    shownDefault: '0',
+    parse: (text = '0') => integer(0, 3_600)(text),
+  }),
   metricsPort: option({
     env: 'PARLEY_METRICS_PORT',
     flag: 'metrics-port',

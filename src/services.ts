@@ -291,6 +291,8 @@ export function createServices({ config, logger, database, vault, owner, closers
   closers.push(workspaces.close);
   return {
     onBackgroundError,
+    /** Undefined if this process runs no conversations. */
+    worker,
     metrics,
     rates,
     keys,

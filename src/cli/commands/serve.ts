@@ -180,8 +180,13 @@ export const serve: Handler<typeof serveCommand> = async ({ options }) => {
   process.stdout.write(banner(app, config, process.stdout.isTTY === true));
   for (const warning of unknownVariableWarnings(process.env)) logger.warn(warning);
   logger.info({ database: app.databaseKind, version }, 'started');
-  // A second signal has no effect.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));
+  let isEnding = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (isEnding) app.hurry();
+      isEnding = true;
+      ended.resolve(0);
+    });
   const exitCode = await ended.promise;
   logger.info('stopping');
   withdraw();
