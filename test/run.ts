@@ -29,7 +29,7 @@ const groups: Readonly<Record<string, Group>> = {
       'src/*.test.ts',
       'src/!(acp|agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
       'src/agents/builtin/**/*.test.ts',
-      'test/{fast,chaos,v0}/**/*.test.ts',
+      'test/{fast,chaos,simulation,v0}/**/*.test.ts',
     ],
     flags: ['--test-isolation=none'],
     minutesMax: 15,

@@ -48,6 +48,9 @@ export interface AgentDependencies extends RunDependencies {
   readonly initializeMs: number;
   /** How long an agent may take to end a turn that its user cancelled. Then it is started again. */
   readonly cancelMs: number;
+  /** Replaces sandboxes and workspaces, and the programs in them, in a simulation. */
+  readonly openEnvironment?: typeof openRunEnvironment;
+  readonly startAgent?: typeof startAgent;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -129,7 +132,7 @@ async function converse(
   environment: RunEnvironment,
   listen: ClaimedRun['listen'],
 ) {
-  const { database, nodeId, fetchImage, initializeMs } = dependencies;
+  const { database, nodeId, fetchImage, initializeMs, clock } = dependencies;
   const { conversation, inputs, recorder, signal } = context;
   const { watch } = context.faults;
   const policies = createPolicies({ inputs, confirmAlways: environment.confirmAlways });
@@ -148,6 +151,7 @@ async function converse(
     policy: policies.now,
     always,
     onUnapproved: (end) => agent.end(end),
+    clock,
   });
   context.signal.addEventListener('abort', guard.close, { once: true });
   const mask = context.masking.text;
@@ -158,11 +162,12 @@ async function converse(
     guard,
     onAsked: (eventId, message) =>
       dependencies.notifier?.notify({ conversationId: conversation.id, eventId, message: mask(message) }),
+    clock,
   });
   const { onBackgroundError: onError } = dependencies;
-  const titles = createTitles({ database, conversation, runId: context.runId, mask, onError });
+  const titles = createTitles({ database, conversation, runId: context.runId, mask, onError, clock });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
-  const agent = await startAgent({
+  const agent = await (dependencies.startAgent ?? startAgent)({
     environment,
     inputs,
     mode,
@@ -257,7 +262,7 @@ async function converse(
     recorder,
     mapper,
     signal,
-    clock: dependencies.clock,
+    clock,
     cancelMs: dependencies.cancelMs,
     watch,
     continuation: first,
@@ -348,7 +353,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         events: eventsFromPreviousRun(conversation, dependencies.nodeId),
         progress: { question: null },
       });
-      environment = await openRunEnvironment(dependencies, context);
+      environment = await (dependencies.openEnvironment ?? openRunEnvironment)(dependencies, context);
       closeOnAbort(dependencies, environment, signal);
       await Promise.race([
         converse(dependencies, context, environment, listen),

@@ -6,6 +6,7 @@ import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import { titleRun } from '../conversations/run/store.ts';
 import { userTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
+import { type Clock, systemClock, timestamp } from '../process/clock.ts';
 import { wakeable } from '../process/repeat.ts';
 import type { UserMessage } from './prompts/inbox.ts';
 
@@ -19,6 +20,7 @@ interface TitlesOptions {
   readonly runId: string;
   readonly mask: (text: string) => string;
   readonly onError: (error: Error) => void;
+  readonly clock?: Pick<Clock, 'now'>;
 }
 
 export interface Titles {
@@ -35,7 +37,7 @@ function tidy(title: string): string {
 
 /** Titles are stored one at a time. Of those that arrive meanwhile, the newest is next. */
 export function createTitles(options: TitlesOptions): Titles {
-  const { database, conversation, runId, mask, onError } = options;
+  const { database, conversation, runId, mask, onError, clock = systemClock } = options;
   const { key, user_id: userId, id } = conversation;
   /** Titles that no person has chosen. */
   const ours = [titleOf('', id)];
@@ -50,7 +52,7 @@ export function createTitles(options: TitlesOptions): Titles {
     renamesLeft -= 1;
     const instead = [...ours];
     ours.push(title);
-    const at = new Date().toISOString();
+    const at = timestamp(clock);
     if (await database.run(titleRun, { key, runId, title, instead, at }))
       database.notify([userTopic(userId)]);
   }, onError);

@@ -126,14 +126,14 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
       watch(agent.cancel);
       timer ??= options.clock.after(options.cancelMs, () => overdue.resolve(undefined));
     });
-    const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
+    const flushes = options.clock.every(flushMs, () => watch(() => recorder.add(mapper.flush())));
     options.onPrompt();
     const turn = agent.prompt(blocks, heard);
     turn.catch(() => {
       // The agent is ended if it is overdue.
     });
     return Promise.race([turn, overdue.promise]).finally(() => {
-      clearInterval(flushes);
+      flushes.stop();
       timer?.stop();
       messages.onCancel(undefined);
     });

@@ -1,5 +1,6 @@
 // Sends pending deliveries in every process, each by one process at a time. Nothing that a restart would need is only
 // in memory.
+import { type Clock, systemClock, type Timer } from '../process/clock.ts';
 import { repeat } from '../process/repeat.ts';
 import { kib } from '../validation/schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
@@ -85,10 +86,10 @@ export function longestDelaysMs(
 interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<DeliveryTimes>;
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
-export function createDeliveries({ times: given, now = Date.now, ...options }: DeliveriesOptions) {
+export function createDeliveries({ times: given, clock = systemClock, ...options }: DeliveriesOptions) {
   const { database, onBackgroundError } = options;
   const times = { ...defaultTimes, ...given };
   const inFlight = new Map<Promise<void>, ClaimedDelivery>();
@@ -99,12 +100,11 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   let failing = false;
   /** Whether the clock may have been set back, possibly before this process started. */
   let mayBeLate = true;
-  let gathering: NodeJS.Timeout | undefined;
+  let gathering: Timer | undefined;
 
   database.onNotification(wakeSoon);
-  const pollTimer = setInterval(wake, times.pollMs);
-  const purges = repeat(purge, times.purgeEveryMs, onBackgroundError);
-  pollTimer.unref();
+  const poll = clock.every(times.pollMs, wake);
+  const purges = repeat(purge, times.purgeEveryMs, onBackgroundError, clock);
 
   async function purge(): Promise<void> {
     while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
@@ -123,7 +123,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     const due = await database.run(listDue, dueListedMax);
     const webhooks = shareSlots(due, [...inFlight.values()]);
     if (webhooks.length > 0 && !closed) {
-      const askedAt = performance.now();
+      const askedAt = clock.steady();
       const claimed = await database.run(claimDeliveries, { webhooks, leaseMs: times.leaseMs });
       for (const delivery of claimed) start(delivery, askedAt);
     }
@@ -154,10 +154,10 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
 
   function wakeSoon(): void {
     if (closed || gathering !== undefined) return;
-    gathering = setTimeout(() => {
+    gathering = clock.after(times.gatherMs, () => {
       gathering = undefined;
       wake();
-    }, times.gatherMs);
+    });
   }
 
   /** A database that stays unavailable is reported once. */
@@ -178,8 +178,8 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
 
   async function send(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
     // It could not finish within the lease, so it is left to the next claim.
-    if (performance.now() - claimedAt > times.leaseMs / 2) return;
-    await record(delivery, await attemptDelivery({ ...options, now }, delivery, aborted.signal));
+    if (clock.steady() - claimedAt > times.leaseMs / 2) return;
+    await record(delivery, await attemptDelivery({ ...options, now: clock.now }, delivery, aborted.signal));
   }
 
   async function record(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
@@ -199,13 +199,13 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   /** Claims nothing more, waits a while for attempts in progress, then aborts them. */
   async function close(): Promise<void> {
     closed = true;
-    clearInterval(pollTimer);
-    clearTimeout(gathering);
+    poll.stop();
+    gathering?.stop();
     await purges.stop();
     await looking;
-    const late = setTimeout(() => aborted.abort(), times.closeGraceMs);
+    const late = clock.after(times.closeGraceMs, () => aborted.abort());
     await Promise.all(inFlight.keys());
-    clearTimeout(late);
+    late.stop();
   }
 
   return {

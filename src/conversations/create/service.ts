@@ -9,6 +9,7 @@ import { AppError, invalid } from '../../errors.ts';
 import { eventText } from '../../events/shapes.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
+import { type Clock, systemClock } from '../../process/clock.ts';
 import { repeat } from '../../process/repeat.ts';
 import type { Choices } from '../choice/service.ts';
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
@@ -49,7 +50,7 @@ interface ConversationsOptions {
   readonly note?: () => string | null;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
 /** What a request contains besides its body. */
@@ -79,7 +80,8 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
 }
 
 export function createConversations(options: ConversationsOptions) {
-  const { database, vault, limits, waiting, choices, nextId, onBackgroundError, now = Date.now } = options;
+  const { database, vault, limits, waiting, choices, nextId, onBackgroundError } = options;
+  const { clock = systemClock } = options;
   const note = options.note ?? (() => null);
 
   async function refuseFolder({ local_folder: folder, workspace_patch: patch }: CreateConversation) {
@@ -94,7 +96,7 @@ export function createConversations(options: ConversationsOptions) {
   async function purge(): Promise<void> {
     while ((await database.run(purgeIdempotency, purgeMax)) === purgeMax);
   }
-  const purges = repeat(purge, purgeEveryMs, onBackgroundError);
+  const purges = repeat(purge, purgeEveryMs, onBackgroundError, clock);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
     // The message and its images are in the log, what was chosen in columns, the patch in a table. Setting them to
@@ -128,7 +130,7 @@ export function createConversations(options: ConversationsOptions) {
 
   /** The time as text, formatted once per millisecond. */
   function timestamp(): string {
-    const ms = now();
+    const ms = clock.now();
     if (ms !== lastMs) {
       lastMs = ms;
       lastTimestamp = new Date(ms).toISOString();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../../test/support/databases.ts';
-import { countRows } from '../../../test/support/inspect.ts';
+import { countRows, inspect } from '../../../test/support/inspect.ts';
 import { startService } from '../../../test/support/service.ts';
 
 const path = '/api/conversations';
@@ -35,6 +35,9 @@ for (const kind of databaseKinds) {
         const woken = await service.ask(`${path}/c0/${what}`, { json });
         assert.deepEqual([woken.status, woken.body.code], [429, 'too_many_waiting']);
       }
+      // Otherwise the conversation would seem to have work to do when it is started again.
+      const [stopped] = await inspect(service.storage, "select said from conversations where id = 'c0'");
+      assert.equal(Number(stopped?.['said']), 0);
       assert.equal((await service.ask(`${path}/c1/message`, { json: { message: 'more' } })).status, 200);
     });
   });

@@ -37,8 +37,8 @@ const lockRowAndTakeIds = prepared(
       .updateTable('conversations')
       .set({
         next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
-        // The message comes first in the log, whether the conversation runs or is resumed.
-        said: sql<number>`next_event + 1`,
+        // A stopped conversation may have to refuse the message.
+        said: sql<number>`case when ${lives} then next_event + 1 else said end`,
         updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
         // The run has work now, so it must not be stopped as idle.
         active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
@@ -47,6 +47,10 @@ const lockRowAndTakeIds = prepared(
       .where('id', '=', id)
       .returning([...lockedColumns]);
   },
+);
+
+const setSaid = prepared((q: Queries, { key, said }: { key: number; said: number }) =>
+  q.build.updateTable('conversations').set({ said }).where('key', '=', key),
 );
 
 /** The state of the conversation, and whether its readers must be notified. */
@@ -101,6 +105,8 @@ function* wake(q: Queries, input: Start): Steps<Woken | 'too_many' | undefined> 
   }
   if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
     return 'too_many';
+  // The message comes first in the log.
+  if (count > 0) yield* rows(setSaid(q, { key: locked.key, said: locked.next_event + 1 }));
   yield* setStatus(q, locked, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
   return { key: locked.key, status: 'STARTING', changed: true, eventId: locked.next_event };
 }

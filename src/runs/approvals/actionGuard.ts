@@ -6,6 +6,7 @@ import { callIdOf, commandIn, exitCodeOf, isWriting, textField } from '../../age
 import { quote } from '../../agents/acp/errors.ts';
 import type { Params } from '../../agents/acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
+import { type Clock, systemClock, type Timer } from '../../process/clock.ts';
 import { isObject } from '../../text/foreignText.ts';
 import { RunEnd } from '../runEnd.ts';
 
@@ -36,7 +37,7 @@ interface WatchedCall {
   allowedCommand: string | undefined;
   /** The call has begun, or its approval was used for another call. */
   isUsed: boolean;
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
 }
 
 export type ApprovalOutcome = 'allowed' | 'allowed_always' | 'refused';
@@ -62,6 +63,7 @@ interface GuardOptions {
   /** Called if an agent continues a call without asking for approval. */
   readonly onUnapproved: (end: RunEnd) => void;
   readonly withinMs?: number;
+  readonly clock?: Clock;
 }
 
 /** What the call does. A command or a change that it carries counts more than the kind that the agent gave it. */
@@ -85,12 +87,12 @@ function hasActed({ status }: WatchedCall, update: Params): boolean {
 }
 
 export function createActionGuard(options: GuardOptions): ActionGuard {
-  const { policy, onUnapproved: onUnasked, withinMs = askWithinMs } = options;
+  const { policy, onUnapproved: onUnasked, withinMs = askWithinMs, clock = systemClock } = options;
   const calls = new Map<string, WatchedCall>();
   const always = new Set(options.always);
 
   function stopTimer(call: WatchedCall): void {
-    clearTimeout(call.timer);
+    call.timer?.stop();
     call.timer = undefined;
   }
 
@@ -177,7 +179,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
         return unconfirmed(call);
       }
       if (call.status === 'failed' || call.hasOpenRequest) stopTimer(call);
-      else call.timer ??= setTimeout(() => onUnasked(unconfirmed(call)), withinMs);
+      else call.timer ??= clock.after(withinMs, () => onUnasked(unconfirmed(call)));
       return undefined;
     },
     requestOpened: (toolCall) => {

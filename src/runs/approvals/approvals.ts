@@ -1,5 +1,4 @@
 // Handles approval requests of an agent: the settings allow them, or the user answers them through the log.
-import { setTimeout as pause } from 'node:timers/promises';
 import type {
   AnswerPermission,
   PermissionAnswer,
@@ -18,6 +17,7 @@ import {
 } from '../../agents/acp/permissions.ts';
 import type { Decision } from '../../events/decoder/words.ts';
 import { agentStateChanged, notice } from '../../events/shapes.ts';
+import { type Clock, systemClock } from '../../process/clock.ts';
 import type { UserAnswer } from '../prompts/inbox.ts';
 import type { Recorder } from '../recorder.ts';
 import type { ActionGuard, ApprovalOutcome } from './actionGuard.ts';
@@ -39,6 +39,7 @@ interface ApprovalsOptions {
   readonly guard: ActionGuard;
   /** Called when a request is in the log and waits for the user. Must return at once. */
   readonly onAsked?: (eventId: number, message: string) => void;
+  readonly clock?: Clock;
 }
 
 export interface Approvals {
@@ -78,7 +79,8 @@ function answerOf({ args }: UserAnswer): Answer {
   return args.agent_state === 'user_rejected' ? 'reject' : (args.decision ?? 'reject');
 }
 
-export function createApprovals({ policy, recorder, mapper, guard, onAsked }: ApprovalsOptions): Approvals {
+export function createApprovals(options: ApprovalsOptions): Approvals {
+  const { policy, recorder, mapper, guard, onAsked, clock = systemClock } = options;
   let pending: Pending | undefined;
   /** Kept because an answer may arrive before its request is known to be in the log. */
   let lastAnswer: UserAnswer | undefined;
@@ -111,7 +113,7 @@ export function createApprovals({ policy, recorder, mapper, guard, onAsked }: Ap
       ms < describeMs && !mapper.isDescribed(toolCall) && !signal.aborted;
       ms += describeStepMs
     )
-      await pause(describeStepMs, undefined, { signal }).catch(() => {});
+      await clock.pause(describeStepMs, signal);
   }
 
   async function refuse(request: PermissionRequest, why: string): Promise<PermissionAnswer> {
