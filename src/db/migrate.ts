@@ -27,6 +27,7 @@ import { workspacePatches } from './migrations/0024-workspace-patches.ts';
 import { cancelled } from './migrations/0025-cancelled.ts';
 import { conversationConfirmation } from './migrations/0026-conversation-confirmation.ts';
 import { clientFolder } from './migrations/0027-client-folder.ts';
+import { migrationKinds } from './migrations/0028-migration-kinds.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -58,6 +59,7 @@ export const migrations: readonly Migration[] = [
   cancelled,
   conversationConfirmation,
   clientFolder,
+  migrationKinds,
 ];
 
 const advisoryLock = 7_265_108;
@@ -66,11 +68,17 @@ function raw<Row>(q: Queries, text: string): Query<Row> {
   return { compile: () => sql.raw<Row>(text).compile(q.build) };
 }
 
+/** The column for the kind is younger than the table. */
+function* recordMigration(q: Queries, { name, kind }: Migration, hasKinds: boolean): Steps<void> {
+  const row = { name, applied_at: q.now };
+  yield* rows(q.build.insertInto('migrations').values(hasKinds ? { ...row, kind } : row));
+}
+
 /**
- * Applies missing migrations in one transaction that excludes other processes. Returns the names of migrations that
- * this version does not know; a newer Parley has applied them, and nothing was changed then.
+ * Applies missing migrations in one transaction that excludes other processes. Returns the names of contracts that this
+ * version does not know; a newer Parley has applied them, and nothing was changed then.
  */
-export function* migrate(q: Queries): Steps<string[]> {
+export function* migrate(q: Queries, known = migrations): Steps<string[]> {
   // On SQLite the engine's BEGIN IMMEDIATE is the lock.
   if (q.kind === 'postgres') {
     // Neither waiting for the lock nor a long migration may time out.
@@ -83,14 +91,16 @@ export function* migrate(q: Queries): Steps<string[]> {
       'create table if not exists migrations (name text not null primary key, applied_at bigint not null)',
     ),
   );
-  const applied = yield* rows(q.build.selectFrom('migrations').select('name'));
-  const appliedNames = new Set(applied.map((m) => m.name));
-  const unknown = appliedNames.difference(new Set(migrations.map((m) => m.name)));
-  if (unknown.size > 0) return [...unknown];
-  for (const migration of migrations) {
+  const applied = yield* rows(q.build.selectFrom('migrations').selectAll());
+  const knownNames = new Set(known.map(({ name }) => name));
+  const contracts = applied.filter(({ name, kind }) => !knownNames.has(name) && kind !== 'expand');
+  if (contracts.length > 0) return contracts.map(({ name }) => name);
+  const appliedNames = new Set(applied.map(({ name }) => name));
+  for (const migration of known) {
     if (appliedNames.has(migration.name)) continue;
     for (const statement of migration.statements(q.kind)) yield* rows(raw(q, statement));
-    yield* rows(q.build.insertInto('migrations').values({ name: migration.name, applied_at: q.now }));
+    appliedNames.add(migration.name);
+    yield* recordMigration(q, migration, appliedNames.has(migrationKinds.name));
   }
   return [];
 }

@@ -191,5 +191,5 @@ export interface Tables {
     action: string;
     subject: string;
   };
-  migrations: { name: string; applied_at: number };
+  migrations: { name: string; applied_at: number; kind: Generated<string> };
 }

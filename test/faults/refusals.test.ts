@@ -76,11 +76,28 @@ for (const kind of databaseKinds) {
 
     it('is refused where a newer version wrote it', async (t) => {
       const site = await createUsed(kind, t);
-      await execute(site.storage, `insert into migrations (name, applied_at) values ('9999-future', 0)`);
+      await execute(
+        site.storage,
+        `insert into migrations (name, applied_at, kind) values ('9998-more', 0, 'expand'), ('9999-future', 0, 'contract')`,
+      );
       await refused(site, /newer version of Parley.*9999-future/);
       const listed = await site.run(['users', 'list']);
       assert.equal(listed.code, 2);
       assert.match(listed.stderr, /^parley: .*newer version of Parley[^\n]+\n$/);
+      assert.doesNotMatch(listed.stderr, /9998-more/);
+    });
+
+    it('succeeds where a newer version has only added to it', async (t) => {
+      const site = await createUsed(kind, t);
+      await execute(site.storage, 'alter table conversations add column more text');
+      await execute(
+        site.storage,
+        "insert into migrations (name, applied_at, kind) values ('9998-more', 0, 'expand')",
+      );
+      const service = await site.serve();
+      const key = readFileSync(join(site.storage.dataDir, 'owner.key'), 'utf8').trim();
+      const json = { initial_user_msg: 'hello' };
+      assert.equal((await service.ask('/api/conversations', { json, key })).status, 200);
     });
   });
 }

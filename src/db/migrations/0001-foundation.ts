@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const foundation: Migration = {
   name: '0001-foundation',
+  kind: 'contract',
   statements: (kind) => {
     const serial =
       kind === 'sqlite' ? 'integer primary key' : 'bigint generated always as identity primary key';

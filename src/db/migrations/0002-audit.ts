@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const audit: Migration = {
   name: '0002-audit',
+  kind: 'expand',
   statements: (kind) => {
     const serial =
       kind === 'sqlite' ? 'integer primary key' : 'bigint generated always as identity primary key';

@@ -45,6 +45,7 @@ const extended = [
 
 export const lifecycle: Migration = {
   name: '0003-lifecycle',
+  kind: 'contract',
   statements: (kind) => [
     ...(kind === 'sqlite' ? rebuilt : extended),
     'create index idempotency_by_conversation on idempotency (user_id, conversation_id)',

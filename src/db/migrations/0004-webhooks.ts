@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const webhooks: Migration = {
   name: '0004-webhooks',
+  kind: 'expand',
   statements: (kind) => {
     const clustered = kind === 'sqlite' ? ' without rowid' : '';
     return [

@@ -13,5 +13,6 @@ const columns = [
 
 export const runs: Migration = {
   name: '0005-runs',
+  kind: 'expand',
   statements: () => columns.map((column) => `alter table conversations add column ${column}`),
 };

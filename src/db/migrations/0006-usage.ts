@@ -12,6 +12,7 @@ const columns = [
 
 export const usage: Migration = {
   name: '0006-usage',
+  kind: 'expand',
   statements: () =>
     columns.map((column) => `alter table conversations add column ${column} bigint not null default 0`),
 };

@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const eventPlaces: Migration = {
   name: '0007-event-places',
+  kind: 'contract',
   statements: (kind) => [
     `create table placed_events (
       place ${kind === 'sqlite' ? 'integer' : 'bigint'} primary key, json text not null)`,

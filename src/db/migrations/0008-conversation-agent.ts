@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const conversationAgent: Migration = {
   name: '0008-conversation-agent',
+  kind: 'contract',
   statements: (kind) => {
     const firstWord =
       kind === 'sqlite'

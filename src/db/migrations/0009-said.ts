@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts';
 
 export const said: Migration = {
   name: '0009-said',
+  kind: 'contract',
   statements: () => [
     'alter table conversations add column said bigint not null default 0',
     // Older conversations do not have this information; running ones count as having an unanswered message.

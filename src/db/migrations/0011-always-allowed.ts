@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const alwaysAllowed: Migration = {
   name: '0011-always-allowed',
+  kind: 'expand',
   statements: () => ['alter table conversations add column always_allowed text'],
 };

@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const openTurns: Migration = {
   name: '0012-open-turns',
+  kind: 'contract',
   statements: () => [
     'alter table conversations add column turn_from bigint',
     'alter table conversations add column session_from bigint',

@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const stepEvents: Migration = {
   name: '0013-step-events',
+  kind: 'expand',
   statements: () => ['alter table conversations add column step_from bigint'],
 };

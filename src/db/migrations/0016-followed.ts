@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const followed: Migration = {
   name: '0016-followed',
+  kind: 'expand',
   statements: () => ['alter table conversations add column followed_at bigint'],
 };

@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts';
 
 export const imports: Migration = {
   name: '0017-imports',
+  kind: 'expand',
   statements: (kind) => [
     `create table imports (
       user_id bigint not null references users (id), conversation_id text not null,

@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const uploads: Migration = {
   name: '0018-uploads',
+  kind: 'expand',
   statements: () => [
     `create table uploads (id text not null primary key, conversation_key bigint not null, user_id bigint not null,
       node_id text not null, files integer not null, bytes bigint not null, created_at bigint not null)`,

@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const feedback: Migration = {
   name: '0019-feedback',
+  kind: 'expand',
   statements: () => [
     `create table feedback (id text not null primary key, user_id bigint not null, conversation_key bigint not null,
       conversation_id text not null, polarity text not null, comment text not null, email text not null,

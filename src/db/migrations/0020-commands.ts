@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts';
 
 export const commands: Migration = {
   name: '0020-commands',
+  kind: 'expand',
   statements: () => [
     'alter table conversations add column commands integer not null default 0',
     'alter table conversations add column command_from bigint',

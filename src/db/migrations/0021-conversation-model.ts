@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const conversationModel: Migration = {
   name: '0021-conversation-model',
+  kind: 'expand',
   statements: () => ['alter table conversations add column llm_model text'],
 };

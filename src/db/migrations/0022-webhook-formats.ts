@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const webhookFormats: Migration = {
   name: '0022-webhook-formats',
+  kind: 'expand',
   statements: () => ["alter table webhooks add column format text not null default 'parley'"],
 };

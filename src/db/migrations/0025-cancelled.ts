@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const cancelled: Migration = {
   name: '0025-cancelled',
+  kind: 'expand',
   statements: () => ['alter table conversations add column cancelled bigint not null default 0'],
 };

@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const conversationConfirmation: Migration = {
   name: '0026-conversation-confirmation',
+  kind: 'expand',
   statements: () => ['alter table conversations add column confirmation_mode integer'],
 };

@@ -3,5 +3,6 @@ import type { Migration } from './migration.ts';
 
 export const clientFolder: Migration = {
   name: '0027-client-folder',
+  kind: 'expand',
   statements: () => ['alter table conversations add column client_folder text'],
 };
