@@ -7,11 +7,11 @@ import { commandHelp, commandRows, formatRows, groupHelp } from './cli/syntax/he
 import { parseCommandLine } from './cli/syntax/parse.ts';
 import { suggest } from './cli/syntax/suggestion.ts';
 import { isTopic, topics } from './cli/syntax/topics.ts';
-import { plainText } from './cli/terminal/plainText.ts';
 import { ParleyError } from './client/errors.ts';
 import { AppError, RefusalError } from './errors.ts';
 import { commandName } from './process/program.ts';
 import { version } from './process/version.ts';
+import { plainText } from './text/plainText.ts';
 
 function usage(): string {
   const lists = sections.map(

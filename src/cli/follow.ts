@@ -2,11 +2,11 @@
 import { nextState, unknownState } from '../client/agentState.ts';
 import type { AgentState, ConversationInfo, Parley, ParleyEvent, PartialEvent } from '../client/parley.ts';
 import { commandName } from '../process/program.ts';
+import { plainLine, shellWord } from '../text/plainText.ts';
 import { exitOfStop, exits } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './terminal/interruption.ts';
 import { createLiveText } from './terminal/liveText.ts';
 import type { Output } from './terminal/output.ts';
-import { plainLine, shellWord } from './terminal/plainText.ts';
 import { showProgress } from './terminal/progress.ts';
 import { approvalPrompt, createTimeline, linesMaxOf } from './terminal/timeline.ts';
 

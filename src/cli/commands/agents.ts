@@ -13,12 +13,12 @@ import { probeBubblewrap } from '../../sandbox/probe.ts';
 import { processEngine } from '../../sandbox/processEngine.ts';
 import type { SandboxEngine } from '../../sandbox/sandbox.ts';
 import { contains } from '../../sandbox/sandboxPaths.ts';
+import { plainLine, plainText, withoutColours } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import type { agentsListCommand, agentsTestCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine, plainText, withoutColours } from '../terminal/plainText.ts';
 import { printRecords } from '../terminal/table.ts';
 
 /** Reports invalid profiles and returns the others, so that one mistake does not disable all agents. */

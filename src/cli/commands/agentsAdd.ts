@@ -9,12 +9,12 @@ import { RefusalError } from '../../errors.ts';
 import { replaceFile } from '../../process/durableFiles.ts';
 import { commandName } from '../../process/program.ts';
 import { isObject } from '../../text/foreignText.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { parseOperatorFile, readOperatorFile } from '../../validation/operatorFile.ts';
 import type { Handler } from '../command.ts';
 import type { agentsAddCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 
 /** The file has no secrets, and the service may run as another user. */
 const newFileMode = 0o644;

@@ -9,12 +9,12 @@ import { readConfig } from '../../config.ts';
 import { ensureDataDir } from '../../db/open.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import type { agentsInstallCommand, agentsRemoveCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { readableProfiles } from './agents.ts';
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,6 +1,7 @@
 // `parley completion` prints the script for a shell, which then calls `parley complete`.
 import { ParleyError } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
+import { plainLine, shorten } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { localContext, readContexts } from '../connection/contexts.ts';
@@ -8,7 +9,6 @@ import type { completeCommand, completionCommand } from '../declarations/machine
 import { exits } from '../exits.ts';
 import { type Candidate, complete, type Names } from '../syntax/complete.ts';
 import { completionScripts } from '../syntax/completionScripts.ts';
-import { plainLine, shorten } from '../terminal/plainText.ts';
 
 const idsMax = 100;
 const answerMsMax = 3_000;

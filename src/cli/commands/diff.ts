@@ -1,5 +1,6 @@
 // `parley diff`: what a conversation has changed in its files.
 import { type GitChange, type Parley, ParleyError } from '../../client/parley.ts';
+import { plainLine, plainText } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
@@ -7,7 +8,6 @@ import type { diffCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { filePatch } from '../patch.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine, plainText } from '../terminal/plainText.ts';
 import { colourDiff } from '../terminal/timeline.ts';
 
 interface FileDiff {

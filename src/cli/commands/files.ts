@@ -1,11 +1,12 @@
 // `parley files` and `parley cat`: the files in the workspace of a conversation.
+
+import { plainLine, plainText } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { catCommand, filesCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine, plainText } from '../terminal/plainText.ts';
 
 export const files: Handler<typeof filesCommand> = async ({ args, options }) => {
   const output = createOutput(options);

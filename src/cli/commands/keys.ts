@@ -1,6 +1,7 @@
 // `parley keys create|list|revoke`.
 import { RefusalError } from '../../errors.ts';
 import { KeyName, type Scope, scopes } from '../../keys/schema.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { UserName } from '../../users/schema.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import { keyBackend } from '../backends/keys.ts';
@@ -8,7 +9,6 @@ import type { Handler } from '../command.ts';
 import type { keysCreateCommand, keysListCommand, keysRevokeCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { secondUserNote } from '../terminal/secondUser.ts';
 import { printRecords, shortTime } from '../terminal/table.ts';
 

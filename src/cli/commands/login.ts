@@ -2,6 +2,7 @@
 import { createParley, ParleyError } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import {
   fetchFor,
@@ -22,7 +23,6 @@ import { exitOfError, exits } from '../exits.ts';
 import { readSecret } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { printRecords } from '../terminal/table.ts';
 
 function defaultName(url: string): string {

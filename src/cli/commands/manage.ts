@@ -1,6 +1,7 @@
 // `parley cancel`, `stop`, `start`, `rm`, `rename` and `change`.
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
@@ -14,7 +15,6 @@ import type {
 } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { ask, canAsk } from '../terminal/prompt.ts';
 
 /** A shorter start of an id is too likely a typing error to delete by it. */

@@ -2,6 +2,7 @@
 import type { CreateConversation, ParleyError } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import { plainLine, shellWord } from '../../text/plainText.ts';
 import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import type { newCommand, runCommand } from '../declarations/conversations.ts';
@@ -11,7 +12,6 @@ import { followConversation } from '../follow.ts';
 import { readImage, readMcpFile, readMessage } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine, shellWord } from '../terminal/plainText.ts';
 
 type ParsedNew = Parsed<typeof newCommand>;
 

@@ -2,6 +2,7 @@
 import { NewProviderKey, type ProviderKey } from '../../providerKeys/schema.ts';
 import { createProviderKeys, type ProviderKeys } from '../../providerKeys/service.ts';
 import type { Writer } from '../../settings/service.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { ownerName } from '../../users/owner.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import { withSettings } from '../backends/database.ts';
@@ -15,7 +16,6 @@ import type {
 import { exits } from '../exits.ts';
 import { readSecret } from '../inputs.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { printRecords } from '../terminal/table.ts';
 
 interface Backend {

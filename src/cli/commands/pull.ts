@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { isBranchName } from '../../git/remote.ts';
+import { plainLine, shellWord } from '../../text/plainText.ts';
 import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
@@ -14,7 +15,6 @@ import { pullChanges } from '../folders/pullChanges.ts';
 import { listNames, type PulledPatch, readPulledPatch } from '../folders/pulledPatch.ts';
 import { openUntrustedGit, type UntrustedGit } from '../folders/untrustedGit.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine, shellWord } from '../terminal/plainText.ts';
 import { ask, canAsk } from '../terminal/prompt.ts';
 
 const shortIdChars = 8;

@@ -1,6 +1,7 @@
 // `parley send` and `parley confirm`: messages and answers to an agent.
 import type { Decision, Parley } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
+import { shellWord } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
@@ -9,7 +10,6 @@ import { exits } from '../exits.ts';
 import { followConversation } from '../follow.ts';
 import { readImage, readMessage } from '../inputs.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { shellWord } from '../terminal/plainText.ts';
 
 interface Delivery {
   readonly parley: Parley;

@@ -14,6 +14,7 @@ import {
   secretFields,
 } from '../../settings/schema.ts';
 import type { Settings } from '../../settings/service.ts';
+import { jsonLine, plainLine } from '../../text/plainText.ts';
 import { ownerName } from '../../users/owner.ts';
 import { type Imported, readImport } from '../../v0/import/settingsFile.ts';
 import { compileCheck } from '../../validation/validation.ts';
@@ -29,7 +30,6 @@ import type {
 import { exits } from '../exits.ts';
 import { readHidden } from '../inputs.ts';
 import { suggest } from '../syntax/suggestion.ts';
-import { jsonLine, plainLine } from '../terminal/plainText.ts';
 
 type SettingsRecord = Awaited<ReturnType<Settings['read']>>;
 

@@ -1,13 +1,13 @@
 // `parley show`: the details of one conversation, its model usage and the last message of its agent.
 import { nextState, unknownState } from '../../client/agentState.ts';
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
+import { plainLine, plainText } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { showCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainLine, plainText } from '../terminal/plainText.ts';
 import { shortTime } from '../terminal/table.ts';
 import { approvalPrompt } from '../terminal/timeline.ts';
 import { describeStatus } from './list.ts';

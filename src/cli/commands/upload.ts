@@ -2,13 +2,13 @@
 import { openAsBlob, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { RefusalError } from '../../errors.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { uploadCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 
 /** The file is read when it is sent. */
 async function openFile(path: string) {

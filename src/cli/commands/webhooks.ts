@@ -1,6 +1,7 @@
 // `parley webhooks create|list|delete|failed|redeliver`.
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import { NewWebhook } from '../../webhooks/schema.ts';
 import { webhookBackend } from '../backends/webhooks.ts';
@@ -15,7 +16,6 @@ import type {
 import { exits } from '../exits.ts';
 import { readSecret } from '../inputs.ts';
 import { createOutput } from '../terminal/output.ts';
-import { plainLine } from '../terminal/plainText.ts';
 import { printRecords, shortTime } from '../terminal/table.ts';
 
 export const createWebhook: Handler<typeof webhooksCreateCommand> = async ({ options }) => {

@@ -4,6 +4,7 @@ import { type Config, readConfig } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { providerKeyKind } from '../../providerKeys/service.ts';
+import { plainText } from '../../text/plainText.ts';
 import { ownerName } from '../../users/owner.ts';
 import { hasOneUser } from '../../users/store.ts';
 import { withDatabase, withSettings } from '../backends/database.ts';
@@ -12,7 +13,6 @@ import { findKey, isServiceNamed, type ServiceAddress, serviceAddress } from '..
 import type { doctorCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { plainText } from '../terminal/plainText.ts';
 import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkAgents, checkDataDir, checkLimits, checkOwnLimits, checkSandbox } from './machine.ts';

@@ -2,7 +2,7 @@
 // copy.
 import type { ClientFolders, Folder } from '../../acp/clientFolders.ts';
 import { commandName } from '../../process/program.ts';
-import { shellWord } from '../terminal/plainText.ts';
+import { shellWord } from '../../text/plainText.ts';
 import { findRoot, prepareFolder } from './prepareFolder.ts';
 
 /** Agents start in the top folder. */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { RefusalError } from '../../errors.ts';
-import { plainLine } from '../terminal/plainText.ts';
+import { plainLine } from '../../text/plainText.ts';
 
 const gitMs = 2 * 60_000;
 const outputBytesMax = 64 * 1_024 * 1_024;

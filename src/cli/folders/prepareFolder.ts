@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { relative, resolve, sep } from 'node:path';
 import type { CreateConversation } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
-import { plainLine } from '../terminal/plainText.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { findLine, runGit } from './localGit.ts';
 import { type Repository, repositoryOf } from './remoteUrl.ts';
 import { emptyTree, readTreePatch, TooLargeError, type TreePatch } from './workingTree.ts';

@@ -3,7 +3,7 @@
 import { copyFileSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../../errors.ts';
-import { plainLine } from '../terminal/plainText.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { linksOut, listNames, type PulledPatch } from './pulledPatch.ts';
 import { type UntrustedGit, withTemporaryIndex } from './untrustedGit.ts';
 

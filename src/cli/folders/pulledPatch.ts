@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { posix } from 'node:path';
 import { RefusalError } from '../../errors.ts';
 import { isGuardedPath } from '../../git/guardedPaths.ts';
-import { plainLine } from '../terminal/plainText.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { UntrustedGit } from './untrustedGit.ts';
 
 export interface PulledPatch {

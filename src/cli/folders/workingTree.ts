@@ -4,7 +4,7 @@ import { copyFileSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RefusalError } from '../../errors.ts';
-import { plainLine } from '../terminal/plainText.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { runGit } from './localGit.ts';
 
 const mib = 1_024 * 1_024;

@@ -1,9 +1,9 @@
 // Error messages of the client, with advice, for people.
 import type { ParleyError } from '../../client/errors.ts';
 import { commandName } from '../../process/program.ts';
+import { plainLine } from '../../text/plainText.ts';
 import { serviceAddress } from '../connection/connection.ts';
 import { exitOfError } from '../exits.ts';
-import { plainLine } from './plainText.ts';
 
 const causesMax = 3;
 

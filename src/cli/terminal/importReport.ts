@@ -1,7 +1,8 @@
 // Prints what an import did: as text, or as one JSON object.
+
+import { plainLine } from '../../text/plainText.ts';
 import type { ImportReport, UserReport } from '../../v0/import/report.ts';
 import type { Output } from './output.ts';
-import { plainLine } from './plainText.ts';
 
 function count(value: number, one: string, many = `${one}s`): string {
   return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;

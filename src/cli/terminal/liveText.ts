@@ -1,8 +1,8 @@
 // Prints what an agent is writing. Whole lines of a message are printed for good. The last line, thoughts and output are
 // shown in one line that is overwritten, and printed when their event comes.
 import { createOpenTexts, type OpenText, type ParleyEvent, type PartialEvent } from '../../client/parley.ts';
+import { plainLine, plainText, withoutColours } from '../../text/plainText.ts';
 import type { Output } from './output.ts';
-import { plainLine, plainText, withoutColours } from './plainText.ts';
 import { textWidth } from './table.ts';
 import { agentPrefix } from './timeline.ts';
 

@@ -1,6 +1,6 @@
 // What a command prints: text for people, or JSON lines for programs if they ask for it.
 import { styleText } from 'node:util';
-import { jsonLine, plainText } from './plainText.ts';
+import { jsonLine, plainText } from '../../text/plainText.ts';
 
 export type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
 

@@ -1,7 +1,7 @@
 // Shows what a conversation does while it starts, in one line of the terminal that is overwritten.
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
+import { plainLine } from '../../text/plainText.ts';
 import type { Output } from './output.ts';
-import { plainLine } from './plainText.ts';
 
 const pollEveryMs = 300;
 const marks = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

@@ -1,5 +1,5 @@
 // Shows how far a long command is, on standard error: a bar on a terminal, otherwise a line now and then.
-import { plainText } from './plainText.ts';
+import { plainText } from '../../text/plainText.ts';
 
 const barChars = 20;
 const redrawEveryMs = 100;

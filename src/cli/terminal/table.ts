@@ -1,6 +1,7 @@
 // Records as tables for people and as JSON lines for programs.
+
+import { plainLine } from '../../text/plainText.ts';
 import type { Output, Style } from './output.ts';
-import { plainLine } from './plainText.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -2,8 +2,8 @@
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
 import { englishNotes, foldBlanks, foldDiffBlanks } from '../../text/foldBlanks.ts';
+import { plainLine, plainText, shellWord, shorten, withoutColours } from '../../text/plainText.ts';
 import type { Style } from './output.ts';
-import { plainLine, plainText, shellWord, shorten, withoutColours } from './plainText.ts';
 
 interface TimelineOptions {
   readonly style: Style;
