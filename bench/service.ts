@@ -26,9 +26,10 @@ export async function startService(
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
     MALLOC_ARENA_MAX: '2',
     PORT: '0',
-    // No worker takes the conversations, and there is no limit of conversations.
+    // No worker takes the conversations, and one user may have any number of them and of streams.
     PARLEY_ROLE: 'api',
     PARLEY_WAITING_MAX: '0',
+    PARLEY_STREAMS_MAX: '0',
     PARLEY_DATA_DIR: storage.dataDir,
     SESSION_API_KEY: sessionKey,
     PARLEY_AUTH_TOKEN: bearerToken,

@@ -432,6 +432,15 @@ const options = {
     shownDefault: '0 on loopback, otherwise 60',
     parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000)(text)),
   }),
+  streamsMax: option({
+    env: 'PARLEY_STREAMS_MAX',
+    flag: 'streams-max',
+    group: 'Requests',
+    value: 'N',
+    help: 'How many streams and sockets one user may have open at this process. 0 means no limit.',
+    shownDefault: '2000',
+    parse: (text = '2000') => integer(0, 1_000_000)(text),
+  }),
   acceptBearer: option({
     env: 'PARLEY_ACCEPT_BEARER',
     flag: 'accept-bearer',

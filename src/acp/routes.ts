@@ -38,12 +38,11 @@ export function acpRoutes(app: Server, options: AcpRoutesOptions): void {
       const head = upgradeHead(request.raw);
       if (head === undefined)
         throw new AppError('invalid', 'ACP clients connect to this address with a WebSocket.');
-      const { handleUpgrade, check } = await load();
-      const credential = { keyId: request.principal.keyId, key: sentCredential(request.headers)?.text };
-      check(credential);
+      const { handleUpgrade, count } = await load();
+      count(request.principal, request.raw.socket);
       reply.hijack();
       reply.raw.detachSocket(request.raw.socket);
-      handleUpgrade(request.raw, head, credential);
+      handleUpgrade(request.raw, head, sentCredential(request.headers)?.text);
     },
   });
   app.addHook('preClose', async () => (await sockets)?.close());

@@ -5,14 +5,15 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, fetch as directFetch } from 'undici';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { createParley, type Fetch } from '../client/parley.ts';
-import { AppError } from '../errors.ts';
+import { createConnectionLimit } from '../keys/connectionLimit.ts';
+import type { Principal } from '../keys/principal.ts';
 import { mib } from '../validation/schema.ts';
 import { createAcpApp } from './app.ts';
 import { guardStream, type RequestBytes } from './guardedStream.ts';
 import { socketStream } from './socketStream.ts';
 
 const connectionsMax = 1_000;
-const connectionsPerKeyMax = 100;
+const connectionsPerUserMax = 100;
 /** As for the body of a request: a prompt may contain images. */
 const messageBytesMax = 16 * mib;
 const pingMs = 30_000;
@@ -28,12 +29,6 @@ interface SocketsOptions {
   readonly onBackgroundError: (error: Error) => void;
 }
 
-export interface Credential {
-  /** Counts the connections of a key. */
-  readonly keyId: string;
-  readonly key: string | undefined;
-}
-
 export type AcpSockets = ReturnType<typeof createAcpSockets>;
 
 export function createAcpSockets({ version, ownUrl, onBackgroundError }: SocketsOptions) {
@@ -46,7 +41,11 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
   const dispatcher = new Agent();
   const fetch: Fetch = async (url, init) =>
     (await directFetch(url, { ...(init as object), dispatcher })) as unknown as Response;
-  const countOf = new Map<string, number>();
+  const connections = createConnectionLimit({
+    what: 'ACP connections',
+    max: connectionsMax,
+    perUserMax: connectionsPerUserMax,
+  });
   const answered = new WeakSet<WebSocket>();
   const total: RequestBytes = { used: 0 };
 
@@ -59,12 +58,6 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
     }
   }, pingMs).unref();
 
-  function count(keyId: string, change: number): void {
-    const left = (countOf.get(keyId) ?? 0) + change;
-    if (left === 0) countOf.delete(keyId);
-    else countOf.set(keyId, left);
-  }
-
   async function serve(socket: WebSocket, key: string | undefined): Promise<void> {
     const parley = createParley({ url: ownUrl(), key, fetch });
     const { app, close, ended } = createAcpApp({ parley, version });
@@ -75,17 +68,16 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
   }
 
   return {
-    /** Throws if too many connections are open. */
-    check: ({ keyId }: Credential): void => {
-      if (server.clients.size >= connectionsMax || (countOf.get(keyId) ?? 0) >= connectionsPerKeyMax)
-        throw new AppError('overloaded', 'Too many ACP connections are open; try again later.');
+    /** Counts the connection until it closes. Throws if too many are open. */
+    count: (principal: Principal, connection: IncomingMessage['socket']): void => {
+      const release = connections.open(principal);
+      if (connection.destroyed) release();
+      else connection.once('close', release);
     },
-    handleUpgrade: (request: IncomingMessage, head: Buffer, { keyId, key }: Credential): void => {
+    handleUpgrade: (request: IncomingMessage, head: Buffer, key: string | undefined): void => {
       server.handleUpgrade(request, request.socket, head, (socket) => {
-        count(keyId, 1);
         answered.add(socket);
         socket.on('pong', () => answered.add(socket));
-        socket.on('close', () => count(keyId, -1));
         // A broken connection also closes.
         socket.on('error', () => {});
         serve(socket, key).catch((error: Error) => {

@@ -70,7 +70,7 @@ interface Subscribed {
   readonly response: ServerResponse;
 }
 
-/** Starts a hub behind a server that streams the log to every request, from the cursor in its path. */
+/** Starts a hub behind a server that streams the log to every request, from the cursor and to the user in its path. */
 async function startHub(t: TestContext, { log }: { log: Log }, unsent = createUnsentBytes()) {
   const errors: Error[] = [];
   const faults: Error[] = [];
@@ -80,8 +80,12 @@ async function startHub(t: TestContext, { log }: { log: Log }, unsent = createUn
     response.on('error', (error) => faults.push(error));
     response.writeHead(200);
     response.flushHeaders();
-    const cursor = String(request.url).slice(1);
-    opened.push({ subscriber: hub.subscribe(log, cursor, sseReceiver(response, unsent)), response });
+    const [cursor = '', user = '1'] = String(request.url).slice(1).split('/');
+    const userId = Number(user);
+    opened.push({
+      subscriber: hub.subscribe(log, cursor, sseReceiver(response, { unsent, userId })),
+      response,
+    });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.after(async () => {
@@ -95,8 +99,8 @@ async function startHub(t: TestContext, { log }: { log: Log }, unsent = createUn
     hub,
     errors,
     notify: () => hub.notify([topic]),
-    subscribe: async (cursor: number): Promise<Subscribed> => {
-      const stream = await openStream(url, `/${cursor}`, { key: 'none' });
+    subscribe: async (cursor: number, user = 1): Promise<Subscribed> => {
+      const stream = await openStream(url, `/${cursor}/${user}`, { key: 'none' });
       return { stream, ...(opened.at(-1) as Omit<Subscribed, 'stream'>) };
     },
   };
@@ -356,20 +360,54 @@ describe('a subscriber that does not read', () => {
     assert.ok(idsOf(slow).length < entries);
   });
 
-  it('is closed if all streams together hold too much, while those that read are served', async (t) => {
+  it('is closed if the streams of its user hold too much, while those that read are served', async (t) => {
     const memory = createLog();
     // One read of ten entries, but not two.
-    const unsent = createUnsentBytes(12 * entryBytes);
-    const { hub, subscribe, notify } = await startHub(t, memory, unsent);
+    const unsent = createUnsentBytes({ userMax: 12 * entryBytes });
+    const { subscribe, notify } = await startHub(t, memory, unsent);
     memory.append(0, entries - 1, 'x'.repeat(entryBytes));
     const fast = await subscribe(entries - 1);
-    const slow = [await subscribe(-1), await subscribe(-1)];
-    for (const { stream } of slow) stream.pause();
-    await until('one of them is closed', () => slow.some(({ response }) => response.destroyed));
-    await until('it holds nothing', () => hub.size() === 2 && unsent.total() < 12 * entryBytes);
+    const ofOther = await subscribe(-1, 2);
+    ofOther.stream.pause();
+    await until('it is behind', () => ofOther.response.writableNeedDrain);
+    const first = await subscribe(-1);
+    first.stream.pause();
+    await until('it is behind', () => first.response.writableNeedDrain);
+    const second = await subscribe(1);
+    second.stream.pause();
+    await until('the one that waits longest is closed', () => first.response.destroyed);
+    await settle();
+    assert.deepEqual([second.response.destroyed, ofOther.response.destroyed], [false, false]);
+    assert.ok(unsent.total() < 24 * entryBytes);
     memory.append(entries, entries, 'short');
     notify();
-    await until('the other one is served', () => Number(fast.stream.lastId()) === entries);
+    await until('the others are served', () => Number(fast.stream.lastId()) === entries);
+    const resumed = await subscribe(Number(first.stream.lastId() ?? -1));
+    await until('it continues', () => Number(resumed.stream.lastId()) === entries);
+  });
+
+  it('is closed if all streams together hold too much and those of its user hold most', async (t) => {
+    const memory = createLog();
+    const unsent = createUnsentBytes({ allMax: 22 * entryBytes });
+    const { subscribe } = await startHub(t, memory, unsent);
+    memory.append(0, entries - 1, 'x'.repeat(entryBytes));
+    const waiting: Subscribed[] = [];
+    for (const [cursor, user] of [
+      [-1, 2],
+      [-1, 1],
+      [1, 1],
+    ] as const) {
+      const one = await subscribe(cursor, user);
+      one.stream.pause();
+      waiting.push(one);
+      await until('it is behind', () => one.response.writableNeedDrain || one.response.destroyed);
+    }
+    await until('one is closed', () => waiting.some(({ response }) => response.destroyed));
+    await settle();
+    assert.deepEqual(
+      waiting.map(({ response }) => response.destroyed),
+      [false, true, false],
+    );
   });
 
   it('buffers at most one read, delays no other subscriber, and receives everything once it reads', async (t) => {

@@ -37,12 +37,19 @@ function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>):
   return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
 }
 
+/** Counts the response as a stream until it ends. Throws if too many are open. */
+function countStream(events: Events, { principal, response }: FastifyRequest): void {
+  const release = events.connections.open(principal);
+  if (response.destroyed) release();
+  else response.once('close', release);
+}
+
 /** Throws if no stream can be opened. Called before the headers of the response are sent. */
-function checkStream(events: Events, { principal, response }: FastifyRequest): void {
+function checkStream(events: Events, request: FastifyRequest): void {
   // With pipelining, the stream would wait for the response before it, and forever if that is a stream.
-  if (response.socket === null)
+  if (request.response.socket === null)
     throw new AppError('malformed_request', 'A stream needs a connection of its own: send it first.');
-  events.checkStreamLimits(principal);
+  countStream(events, request);
 }
 
 /** Sends the response headers. Returns false for a HEAD request, which is answered with them. */
@@ -99,7 +106,10 @@ function trajectoryRoute(app: Server, events: Events): void {
     {
       config: {
         access,
-        document: { responses: { 200: { description: 'All events.', anyOf: [Trajectory] } } },
+        document: {
+          errors: streamErrors,
+          responses: { 200: { description: 'All events.', anyOf: [Trajectory] } },
+        },
       },
       schema: {
         tags,
@@ -111,6 +121,7 @@ function trajectoryRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
+      countStream(events, request);
       const pieces = await events.trajectory(request.principal, request.params.id);
       return reply.type(jsonType).send(Readable.from(pieces, { objectMode: false }));
     },
@@ -153,7 +164,11 @@ function eventStreamRoute(app: Server, events: Events): void {
         events.subscribe(
           request.principal,
           stream,
-          sseReceiver(reply.raw, events.unsent, { partials: isTrue(request.query.partials) }),
+          sseReceiver(reply.raw, {
+            unsent: events.unsent,
+            userId: request.principal.userId,
+            partials: isTrue(request.query.partials),
+          }),
         );
     },
   );
@@ -200,7 +215,11 @@ function changeStreamRoute(app: Server, events: Events): void {
       const stream = await events.openChanges(request.principal, lastSeen(request));
       // The client may have disconnected while its log was being found.
       if (beginStream(reply, stream) && !reply.raw.destroyed)
-        events.subscribe(request.principal, stream, sseReceiver(reply.raw, events.unsent));
+        events.subscribe(
+          request.principal,
+          stream,
+          sseReceiver(reply.raw, { unsent: events.unsent, userId: request.principal.userId }),
+        );
     },
   );
 }

@@ -4,6 +4,7 @@ import { conversationName, noConversation } from '../conversations/id.ts';
 import { conversationOf } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
+import { createConnectionLimit } from '../keys/connectionLimit.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Keys } from '../keys/service.ts';
 import { systemClock } from '../process/clock.ts';
@@ -24,7 +25,6 @@ import { createUnsentBytes } from './unsentBytes.ts';
 
 const pageDefault = 20;
 const streamsMax = 20_000;
-const streamsPerKeyMax = 10_000;
 const keysCheckEveryMs = 1_000;
 /** New subscribers are recorded after this time at the latest, and all of them again after some rounds. */
 const followedEveryMs = 1_000;
@@ -37,6 +37,8 @@ interface EventsOptions {
   readonly keys: Pick<Keys, 'isGood'>;
   readonly livePartials: LivePartials;
   readonly openPartials: SubscribeToPartials;
+  /** How many streams a user may have open; 0 means no limit. */
+  readonly streamsMax: number;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -152,13 +154,6 @@ export function createEvents(options: EventsOptions) {
     return log !== undefined && livePartials.runOf(log.key) !== undefined ? log.key : undefined;
   }
 
-  /** Throws if no more streams are allowed. */
-  function checkStreamLimits({ keyId }: Principal): void {
-    const mine = subscriptions.get(keyId)?.size ?? 0;
-    if (hub.size() < streamsMax && mine < streamsPerKeyMax) return;
-    throw new AppError('overloaded', 'Too many streams are open; try again later.', { retryAfterS: 5 });
-  }
-
   /** Sends the log to the receiver until either side closes it or the API key is no longer valid. */
   function subscribe({ keyId }: Principal, { log, cursor }: Stream, receiver: Receiver): void {
     const conversation = conversationOf(log.topic);
@@ -198,7 +193,13 @@ export function createEvents(options: EventsOptions) {
     trajectory,
     openConversation,
     openChanges,
-    checkStreamLimits,
+    /** Counts streams, sockets, and other responses that last. */
+    connections: createConnectionLimit({
+      what: 'streams',
+      max: streamsMax,
+      perUserMax: options.streamsMax,
+      hint: ' (PARLEY_STREAMS_MAX)',
+    }),
     subscribe,
     findRunHere,
     /** Sends the texts of a run to another process. The headers must have been sent. */

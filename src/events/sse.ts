@@ -4,6 +4,14 @@ import type { PartialText } from './decoder/openTexts.ts';
 import type { Batch, Entry, Receiver } from './receiver.ts';
 import type { UnsentBytes } from './unsentBytes.ts';
 
+export interface SseOptions {
+  /** Counts what the client has not taken yet. */
+  readonly unsent: UnsentBytes;
+  readonly userId: number;
+  /** The client has asked for unfinished texts. */
+  readonly partials?: boolean;
+}
+
 /** A connection that accepts no data for this time, although some is waiting, is closed. */
 const stalledMs = 60_000;
 const heartbeat = ': still here\n\n';
@@ -22,28 +30,16 @@ function partialFrames(partials: readonly PartialText[]): Buffer {
 /** The headers of the response must have been sent. */
 export function sseReceiver(
   response: ServerResponse,
-  unsent: UnsentBytes,
-  { partials = false }: { readonly partials?: boolean } = {},
+  { unsent, userId, partials = false }: SseOptions,
 ): Receiver {
-  const held = new Set<Buffer>();
-
-  function release(buffer: Buffer): void {
-    if (held.delete(buffer)) unsent.release(buffer);
-  }
+  const { hold, release, releaseAll } = unsent.openStream(userId, () => response.destroy());
 
   function write(buffer: Buffer): boolean {
-    held.add(buffer);
-    unsent.hold(buffer);
-    const hasRoom = response.write(buffer, () => release(buffer));
-    if (!unsent.isTooMuch(response.writableLength)) return hasRoom;
-    // The client can connect again and continue.
-    response.destroy();
-    return false;
+    hold(buffer);
+    return !response.destroyed && response.write(buffer, () => release(buffer));
   }
 
-  response.once('close', () => {
-    for (const buffer of held) release(buffer);
-  });
+  response.once('close', releaseAll);
   // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
   response.setTimeout(stalledMs, () => response.destroy());
   return {

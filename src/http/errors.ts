@@ -63,7 +63,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
     when: 'no API key is stored for the provider of the model; the message says how to store one',
   },
   answer_too_large: { status: 422, when: 'the response would be too large' },
-  rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
+  rate_limited: { status: 429, when: 'too many requests, or too many open streams; see Retry-After' },
   too_many_waiting: {
     status: 429,
     when: 'too many of your conversations are waiting for a worker; see Retry-After',

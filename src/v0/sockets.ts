@@ -20,7 +20,6 @@ import { changesReceiver, conversationReceiver, createUnsentChars } from './sock
 import { createUpdates, errorEvent } from './translate.ts';
 
 const socketsMax = 5_000;
-const socketsPerKeyMax = 2_000;
 /** As for the body of a request: a message may contain images. */
 const messageBytesMax = 16 * mib;
 /** A socket that sends more actions before the earlier ones are done is disconnected. */
@@ -71,7 +70,6 @@ export function createSockets(options: SocketsOptions) {
   const tried = new WeakSet<object>();
   const upgraded = new Set<IncomingMessage['socket']>();
   const connections = new WeakMap<IncomingMessage, Connection>();
-  const socketsOf = new Map<string, number>();
   let open = 0;
 
   /** The message that the client may see. */
@@ -89,12 +87,19 @@ export function createSockets(options: SocketsOptions) {
     throw over ?? new AppError('unauthorized', 'invalid_session_api_key');
   }
 
-  function checkLimits(principal: Principal): void {
+  /** Counts the connection until it closes. Throws if too many are open. */
+  function count({ conn }: Socket, principal: Principal): void {
     const over = rates.take(principal.keyId);
     if (over !== undefined) throw over;
-    if (open >= socketsMax || (socketsOf.get(principal.keyId) ?? 0) >= socketsPerKeyMax)
-      throw new AppError('overloaded', 'Too many sockets are open; try again later.');
-    events.checkStreamLimits(principal);
+    if (open >= socketsMax) throw new AppError('overloaded', 'Too many sockets are open; try again later.');
+    const release = events.connections.open(principal);
+    open += 1;
+    const end = () => {
+      open -= 1;
+      release();
+    };
+    if (conn.readyState === 'closed') end();
+    else conn.once('close', end);
   }
 
   /** Throws what the client gets as `connect_error`. */
@@ -108,23 +113,12 @@ export function createSockets(options: SocketsOptions) {
     const principal = await findPrincipal(socket, key);
     if (principal.conversationId !== undefined && principal.conversationId !== conversationId)
       throw new AppError('unauthorized', 'invalid_session_api_key');
-    checkLimits(principal);
+    count(socket, principal);
     const [log, changes] = await Promise.all([
       events.openConversation(principal, conversationId, String(latestEventId)),
       events.openChanges(principal),
     ]);
     return { principal, conversationId, log, changes };
-  }
-
-  function count(socket: Socket, { keyId }: Principal): void {
-    const add = (n: number) => {
-      open += n;
-      const left = (socketsOf.get(keyId) ?? 0) + n;
-      if (left === 0) socketsOf.delete(keyId);
-      else socketsOf.set(keyId, left);
-    };
-    add(1);
-    socket.on('disconnect', () => add(-1));
   }
 
   /** Sends the log of the conversation, and changes of its title and status. */
@@ -175,7 +169,6 @@ export function createSockets(options: SocketsOptions) {
     limits.accept(socket.conn);
     // A client that leaves the namespace must not keep the connection.
     socket.on('disconnect', () => socket.conn.close());
-    count(socket, session.principal);
     // Malformed packets are reported as an error of the socket.
     socket.on('error', () => socket.disconnect(true));
     listen(socket, session);

@@ -6,6 +6,8 @@ import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { failuresPerMinuteMax } from '../../src/http/authFailures.ts';
 import { startService } from '../support/service.ts';
+import { openStream } from '../support/stream.ts';
+import { until } from '../support/until.ts';
 
 interface RawAnswer {
   readonly status: number;
@@ -23,6 +25,35 @@ function rawGet(url: string, path: string, headers: Record<string, string>): Pro
     request.end();
   });
 }
+
+describe('open streams', () => {
+  it('of a user are limited, 429, whatever their key and kind, and not those of others', async (t) => {
+    const service = await startService({ env: { PARLEY_STREAMS_MAX: '2' } }, t);
+    const { conversation_id: id } = (await service.ask('/api/conversations', { json: {} })).body;
+    const { key } = (await service.ask('/api/keys', { json: { name: 'second' } })).body;
+    const { key: ofOther } = (await service.ask('/api/keys', { json: { name: 'k', user: 'other' } })).body;
+    const ofConversation = `/api/conversations/${id}/events/stream`;
+    for (let i = 0; i < 3; i++)
+      assert.equal((await service.ask('/api/conversations/none/events/stream')).status, 404);
+    const first = await openStream(service.url, ofConversation, { key: service.key });
+    const second = await openStream(service.url, '/api/events/stream', { key });
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    for (const path of ['/api/events/stream', ofConversation, `/api/conversations/${id}/trajectory`]) {
+      const refused = await service.ask(path, { key });
+      assert.deepEqual([refused.status, refused.body.code], [429, 'rate_limited'], path);
+      assert.match(refused.body.error, /^You have 2 streams open, .* \(PARLEY_STREAMS_MAX\)/);
+      assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    }
+    assert.equal((await service.ask('/api/settings', { key })).status, 200);
+    const other = await openStream(service.url, '/api/events/stream', { key: ofOther });
+    assert.equal(other.status, 200);
+    first.cut();
+    await until('the closed one counts no longer', async () => {
+      const again = await openStream(service.url, ofConversation, { key });
+      return again.status === 200;
+    });
+  });
+});
 
 describe('rates', () => {
   it('refuse the request after the last with 429, Retry-After and RateLimit headers', async (t) => {
