@@ -89,6 +89,26 @@ describe('an ACP session', () => {
     assert.equal(loaded.text(id, 'user_message_chunk'), 'say Firstsay Secondsay Third');
   });
 
+  it('shows text after the calls that came before it', async (t) => {
+    const { connect } = await start(t);
+    const client = await connect();
+    const id = await client.newSession();
+    for (let turn = 0; turn < 5; turn++) {
+      const before = client.updates(id).length;
+      await client.prompt(id, 'run echo one\nchunks two| three\nrun echo four\nchunks five');
+      const order = client
+        .updates(id)
+        .slice(before)
+        .map((update) => {
+          if (update.sessionUpdate === 'tool_call') return 'call';
+          if (update.sessionUpdate === 'tool_call_update' && update.status === 'completed') return 'end';
+          return update.sessionUpdate === 'agent_message_chunk' ? 'text' : '';
+        })
+        .filter((word, i, all) => word !== '' && word !== all[i - 1]);
+      assert.deepEqual(order, ['call', 'end', 'text', 'call', 'end', 'text'], `turn ${turn}`);
+    }
+  });
+
   it('shows tool calls with their command and output', async (t) => {
     const { connect } = await start(t);
     const client = await connect();

@@ -1,4 +1,5 @@
 // The working directory of a client, and how its paths correspond to those of a workspace.
+import { posix } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CreateConversation } from '../client/parley.ts';
 
@@ -24,12 +25,23 @@ export interface ClientFolders {
 export interface Paths {
   /** Converts a path of the sandbox to one of the client's machine. */
   toClient(path: string): string;
+  /** Whether a converted path may be one of the client's machine. */
+  isOfClient(path: string): boolean;
   /** Converts the URL of a file on the client's machine to one that is relative to the workspace. */
   toWorkspaceUrl(url: string): string;
 }
 
+/** Agents may name files of the workspace by relative paths; ACP has only absolute ones. */
+function absolute(path: string): string {
+  return path === '' || path.startsWith('/') ? path : posix.join(workspacePath, path);
+}
+
 /** For clients whose folders have nothing to do with the workspace. */
-export const samePaths: Paths = { toClient: (path) => path, toWorkspaceUrl: (url) => url };
+export const samePaths: Paths = {
+  toClient: absolute,
+  isOfClient: (path) => path !== '',
+  toWorkspaceUrl: (url) => url,
+};
 
 /** The part of a path below a folder, with a slash at its start; undefined if it is not below. */
 function below(path: string, folder: string): string | undefined {
@@ -53,9 +65,11 @@ function filePath(url: string): string | undefined {
 export function pathsOf(root: string): Paths {
   return {
     toClient: (path) => {
-      const rest = below(path, workspacePath);
+      const rest = below(absolute(path), workspacePath);
       return rest === undefined ? path : root.replace(/\/$/, '') + rest;
     },
+    // Other paths of the sandbox mean other files on the client's machine.
+    isOfClient: (path) => below(path, root) !== undefined,
     toWorkspaceUrl: (url) => {
       const path = filePath(url);
       const rest = path === undefined ? undefined : below(path, root);

@@ -5,7 +5,12 @@ import {
   type SessionConfigSelectOption,
   type SessionModeState,
 } from '@agentclientprotocol/sdk';
-import type { ChangeConversation, ConversationInfo, Parley } from '../client/parley.ts';
+import {
+  type ChangeConversation,
+  type ConversationInfo,
+  type Parley,
+  ParleyError,
+} from '../client/parley.ts';
 
 /** Stands for the choice in the settings, because ACP has no empty value. */
 const fromSettings = 'settings';
@@ -25,21 +30,29 @@ interface Choices {
   readonly settings: { readonly agent: string; readonly model: string; readonly asks: boolean };
 }
 
+/** Undefined if the key of the client does not have the scope for it. */
+async function ifAllowed<Out>(request: Promise<Out>): Promise<Out | undefined> {
+  return request.catch((error) => {
+    if (error instanceof ParleyError && error.status === 403) return undefined;
+    throw error;
+  });
+}
+
 async function readChoices(parley: Parley): Promise<Choices> {
   const [agents, models, settings] = await Promise.all([
-    parley.agents.list(),
-    parley.options.models(),
-    parley.settings.get(),
+    ifAllowed(parley.agents.list()),
+    ifAllowed(parley.options.models()),
+    ifAllowed(parley.settings.get()),
   ]);
   return {
-    agents: agents.agents
+    agents: (agents?.agents ?? [])
       .filter(({ installed }) => installed !== false)
       .map(({ id, name }) => ({ name: id, label: name })),
-    models: models.slice(0, modelsMax),
+    models: (models ?? []).slice(0, modelsMax),
     settings: {
-      agent: settings.agent ?? '',
-      model: settings.llm_model ?? '',
-      asks: settings.confirmation_mode === true,
+      agent: settings?.agent ?? '',
+      model: settings?.llm_model ?? '',
+      asks: settings?.confirmation_mode === true,
     },
   };
 }

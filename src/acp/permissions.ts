@@ -7,6 +7,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { Decision, ParleyEvent } from '../client/parley.ts';
 import type { Paths } from './clientFolders.ts';
+import { plainValues } from './plainValues.ts';
 import { isToolAction, toToolCall } from './toolCalls.ts';
 
 const options: readonly (PermissionOption & { readonly optionId: Decision })[] = [
@@ -29,7 +30,7 @@ export async function requestPermission(
   { context, sessionId, paths, signal }: Asking,
 ): Promise<Decision | undefined> {
   if (!isToolAction(question)) return undefined;
-  const toolCall = toToolCall(question, paths);
+  const toolCall = plainValues(toToolCall(question, paths));
   const request: RequestPermissionRequest = { sessionId, toolCall, options: [...options] };
   const withdrawal = { cancellationSignal: signal, stopWaitingOnCancel: true };
   const { outcome } = await context.request(methods.client.session.requestPermission, request, withdrawal);

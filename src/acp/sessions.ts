@@ -20,6 +20,7 @@ import {
 import { readConfigOptions, toChange, toModes } from './configOptions.ts';
 import { toMcpConfig } from './mcpServers.ts';
 import { requestPermission } from './permissions.ts';
+import { plainValues } from './plainValues.ts';
 import { openSession, type Session } from './session.ts';
 import { createUpdates } from './updates.ts';
 
@@ -39,6 +40,8 @@ interface Opening {
   readonly cwd: string;
   /** What the client is told with its first prompt. */
   readonly notes?: readonly string[];
+  /** The client does not know the session before this settles. Undefined if it does. */
+  readonly answered?: Promise<void>;
 }
 
 /** What the client has told about itself. */
@@ -130,7 +133,11 @@ export function createSessions({ parley, folders }: SessionsOptions) {
   }
 
   /** Returns the options that the client can change. */
-  async function openOne(client: Client, { id, replay, cwd, notes = [] }: Opening, release: () => void) {
+  async function openOne(
+    client: Client,
+    { id, replay, cwd, notes = [], answered }: Opening,
+    release: () => void,
+  ) {
     const info = await parley.conversations.get(id);
     const paths = await pathsFor(info, cwd);
     forget(id);
@@ -139,7 +146,10 @@ export function createSessions({ parley, folders }: SessionsOptions) {
       parley,
       id,
       client: {
-        send: (update) => context.notify(methods.client.session.update, { sessionId: id, update }),
+        send: async (update) => {
+          await answered;
+          await context.notify(methods.client.session.update, { sessionId: id, update: plainValues(update) });
+        },
         requestApproval: (question, signal) =>
           requestPermission(question, { context, sessionId: id, paths, signal }),
       },
@@ -158,10 +168,11 @@ export function createSessions({ parley, folders }: SessionsOptions) {
     watchTitles(client).catch(() => {
       // The client is gone, or its key is no longer valid.
     });
-    await session.replayed.catch((error) => {
-      if (open.get(id) === session) forget(id);
-      throw error;
-    });
+    if (answered === undefined)
+      await session.replayed.catch((error) => {
+        if (open.get(id) === session) forget(id);
+        throw error;
+      });
     const configOptions = await readConfigOptions(parley, info);
     return { configOptions, modes: toModes(configOptions) };
   }
@@ -200,8 +211,12 @@ export function createSessions({ parley, folders }: SessionsOptions) {
       folder = await folder.otherwise();
       return create(folder);
     });
-    const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [] };
-    return { sessionId: id, ...(await openOne(client, opening, release)) };
+    const answered = Promise.withResolvers<void>();
+    const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [], answered: answered.promise };
+    const options = await openOne(client, opening, release);
+    // The response is written before then.
+    setImmediate(answered.resolve);
+    return { sessionId: id, ...options };
   }
 
   return {

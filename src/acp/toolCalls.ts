@@ -2,7 +2,7 @@
 import type { ToolCall, ToolCallContent, ToolCallUpdate, ToolKind } from '@agentclientprotocol/sdk';
 import type { ParleyEvent } from '../client/parley.ts';
 import type { Paths } from './clientFolders.ts';
-import { diffBlocks } from './diffBlocks.ts';
+import { type ShownDiff, showDiff } from './diffBlocks.ts';
 
 type ActionOf<Each> = Each extends { readonly type: `action.${string}`; readonly tool_call_id: string }
   ? Each
@@ -52,8 +52,19 @@ function textBlocks(text: string): ToolCallContent[] {
   return text === '' ? [] : [{ type: 'content', content: { type: 'text', text } }];
 }
 
+/** More files are counted. */
+const namedFilesMax = 5;
+
+/** All files that a call changes, so that nobody approves more than is shown. */
+function fileList(paths: readonly string[]): string {
+  const more = paths.length - namedFilesMax;
+  const named = paths.slice(0, namedFilesMax).join(', ');
+  return more <= 0 ? named : `${named} and ${more} more`;
+}
+
 interface Description extends Pick<ToolCall, 'title'> {
   readonly kind: ToolKind;
+  readonly diff?: ShownDiff;
   readonly path?: string;
 }
 
@@ -62,10 +73,10 @@ function describe(event: ToolAction, paths: Paths): Description {
     case 'action.run':
       return { title: event.args.command, kind: 'execute' };
     case 'action.edit': {
-      const { operation } = event.args;
-      const path = paths.toClient(event.args.path);
+      const { operation, diff: text = '' } = event.args;
+      const diff = showDiff(paths.toClient(event.args.path), text, paths.toClient);
       const verb = fileVerbs[operation] ?? 'Edit';
-      return { title: `${verb} ${path}`, kind: fileKinds[operation] ?? 'edit', path };
+      return { title: `${verb} ${fileList(diff.paths)}`, kind: fileKinds[operation] ?? 'edit', diff };
     }
     case 'action.read': {
       const path = paths.toClient(event.args.path);
@@ -82,17 +93,22 @@ function describe(event: ToolAction, paths: Paths): Description {
 
 /** Everything about a call that a client may show. `request` has what the agent reported to the person who approves it. */
 export function toToolCall(event: ToolAction, paths: Paths): ToolCall {
-  const { title, kind, path } = describe(event, paths);
-  const { thought: _, confirmation_state: state, security_risk: _risk, diff = '', ...input } = event.args;
+  const {
+    thought: _,
+    confirmation_state: state,
+    security_risk: _risk,
+    diff: text = '',
+    ...input
+  } = event.args;
+  const { title, kind, path = '', diff = showDiff(path, text, paths.toClient) } = describe(event, paths);
   const isWaiting = state === 'awaiting_confirmation';
-  const place = path === undefined || path === '' ? [] : [{ path }];
   return {
     toolCallId: callIdOf(event),
     title: title === '' ? 'Tool call' : title,
     kind,
     status: isWaiting ? 'pending' : 'in_progress',
-    content: diffBlocks(place[0]?.path ?? '', diff),
-    locations: place,
+    content: diff.content,
+    locations: diff.paths.filter(paths.isOfClient).map((file) => ({ path: file })),
     rawInput: input,
   };
 }
@@ -103,8 +119,10 @@ export function toToolCallEnd(event: ToolObservation, paths: Paths): ToolCallUpd
   if (event.type === 'observation.user_rejected')
     return { toolCallId, status: 'failed', content: textBlocks(event.content || event.message) };
   const isDone = event.extras.outcome === 'completed';
-  const diff =
-    event.type === 'observation.edit' ? diffBlocks(paths.toClient(event.extras.path), event.extras.diff) : [];
+  const { content: diff } =
+    event.type === 'observation.edit'
+      ? showDiff(paths.toClient(event.extras.path), event.extras.diff, paths.toClient)
+      : { content: [] };
   const exit = event.type === 'observation.run' ? event.extras.metadata : undefined;
   return {
     toolCallId,

@@ -143,6 +143,35 @@ describe('updates of an ACP session', () => {
     ]);
   });
 
+  it('name every file of a call, each with its own changes, also where a line looks like a file name', () => {
+    const diff = [
+      '--- /workspace/a.ts\n+++ /workspace/a.ts\n@@ -1,2 +1,2 @@\n same\n--- b.ts\n+++ b.ts',
+      '--- /dev/null\n+++ .github/ci.yml\n@@ -0,0 +1 @@\n+run',
+      '--- /dev/null\n+++ /etc/empty\n',
+    ].join('\n');
+    const args = { path: '/workspace/a.ts', operation: 'edit', thought: '', diff };
+    const [begun] = create().event(event({ action: 'edit', source: 'agent', tool_call_id: 'c1', args }));
+    assert.ok(begun?.sessionUpdate === 'tool_call');
+    const root = '/home/me/project';
+    assert.equal(begun.title, `Edit ${root}/a.ts, ${root}/.github/ci.yml, /etc/empty`);
+    assert.deepEqual(begun.content, [
+      { type: 'diff', path: `${root}/a.ts`, oldText: 'same\n-- b.ts', newText: 'same\n++ b.ts' },
+      { type: 'diff', path: `${root}/.github/ci.yml`, oldText: null, newText: 'run' },
+      { type: 'diff', path: '/etc/empty', oldText: null, newText: '' },
+    ]);
+    // A file of the sandbox is not one of the client.
+    assert.deepEqual(begun.locations, [{ path: `${root}/a.ts` }, { path: `${root}/.github/ci.yml` }]);
+  });
+
+  it('show a diff as text if a part of it is not understood', () => {
+    for (const diff of ['--- a\n+++ a\n-whole\n+text', '--- a\n+++ a\n@@ -1,9 +1 @@\n-cut', 'anything']) {
+      const extras = { path: '/workspace/a.ts', operation: 'edit', diff, outcome: 'completed' };
+      const [end] = create().event(event({ observation: 'edit', tool_call_id: 'c', content: '', extras }));
+      assert.ok(end?.sessionUpdate === 'tool_call_update');
+      assert.deepEqual(end.content, [{ type: 'content', content: { type: 'text', text: diff } }]);
+    }
+  });
+
   it('have plans, usage, thoughts and images', () => {
     const updates = create();
     const tasks = [

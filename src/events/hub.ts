@@ -37,7 +37,8 @@ interface Channel {
   readonly pages: ReturnType<typeof createSharedPages>;
   /** The position of the shared read; undefined until a subscriber was live. */
   cursor: string | undefined;
-  pumping: boolean;
+  /** Settles when the shared read has reached the end of the log. */
+  pumping: Promise<void> | undefined;
   again: boolean;
   /** Undefined while no subscriber wants unfinished texts. */
   texts: ChannelPartials | undefined;
@@ -149,9 +150,11 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   function openPartials(channel: Channel): Promise<void> | undefined {
     channel.joining = false;
     if (!channel.subscribers.values().some((one) => lacksPartials(channel, one))) return;
-    channel.texts ??= openChannelPartials(channel.log, (take) =>
-      inOrder(channel, () => deliverPartials(channel, take())).catch(onBackgroundError),
-    );
+    channel.texts ??= openChannelPartials(channel.log, async (take, isNew) => {
+      // What was recorded before a text is sent before it.
+      if (isNew) await pump(channel).catch(onBackgroundError);
+      await inOrder(channel, () => deliverPartials(channel, take())).catch(onBackgroundError);
+    });
     return deliverPartials(channel, []);
   }
 
@@ -224,18 +227,22 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     }
   }
 
-  async function pump(channel: Channel): Promise<void> {
-    channel.again = true;
-    if (channel.pumping) return;
-    channel.pumping = true;
+  async function pumpAll(channel: Channel): Promise<void> {
     try {
       while (channel.again) {
         channel.again = false;
         await pumpOnce(channel);
       }
     } finally {
-      channel.pumping = false;
+      channel.pumping = undefined;
     }
+  }
+
+  /** Sends what is in the log now. */
+  function pump(channel: Channel): Promise<void> {
+    channel.again = true;
+    channel.pumping ??= pumpAll(channel);
+    return channel.pumping;
   }
 
   function channelOf(log: Log): Channel {
@@ -246,7 +253,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         subscribers: new Set(),
         pages: createSharedPages(log),
         cursor: undefined,
-        pumping: false,
+        pumping: undefined,
         again: false,
         texts: undefined,
         joining: false,

@@ -25,6 +25,8 @@ export interface NewStep extends Omit<RunStep, 'events'> {
 export interface Recorder {
   /** Queues events. Settles when there is room for more. */
   add(events: readonly NewEvent[]): Promise<void>;
+  /** Records the queued events now. Undefined if there are none, and all earlier ones are recorded. */
+  recordPending(): Promise<void> | undefined;
   /** Records the queued events, then this step. Returns undefined if the run no longer owns the conversation. */
   step(step: NewStep): Promise<number | undefined>;
   /** Records the events that were left when the run was stopped, then these events and this progress. */
@@ -60,6 +62,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const unrecorded: Entry[] = [];
   let last: Promise<unknown> = Promise.resolve();
   let timer: Timer | undefined;
+  /** Steps that are not recorded yet. */
+  let working = 0;
 
   /** Existing clients read the cost of a conversation from the actions of its agent. */
   function withMetrics(event: NewEvent): NewEvent {
@@ -84,7 +88,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function enqueue<Out>(work: () => Promise<Out>): Promise<Out> {
-    const done = last.then(work);
+    working += 1;
+    const done = last.then(work).finally(() => (working -= 1));
     last = done.catch(() => {});
     return done;
   }
@@ -113,6 +118,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
+    recordPending: () => {
+      if (batch.entries.length > 0) watch(drain);
+      return working === 0 ? undefined : last.then(() => {});
+    },
     add: async (events) => {
       batch.entries.push(...toEntries(events));
       if (batch.entries.length > batchEventsMax) await drain();

@@ -327,7 +327,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     const metrics = () => environment?.metrics();
     const { clock } = dependencies;
     const recorder = createRecorder({ record, masking, metrics, clock, watch: faults.watch });
-    const live = dependencies.livePartials.begin(conversation.key, runId);
+    const live = dependencies.livePartials.begin(conversation.key, runId, recorder.recordPending);
     // What a run writes after it has lost its conversation is not shown.
     signal.addEventListener('abort', () => signal.reason === 'lost' && live.end(), { once: true });
     const { texts } = live;

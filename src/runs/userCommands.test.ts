@@ -188,6 +188,7 @@ describe('a command of the user', () => {
       variables: {},
       recorder: {
         add: async () => {},
+        recordPending: () => undefined,
         step: async (step) => {
           resolve(step);
           return 0;

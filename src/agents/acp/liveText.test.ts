@@ -43,7 +43,7 @@ function toAcp(one: Update) {
 function follow(updates: readonly Update[], eventsPerTurnMax: number) {
   const clock = createManualClock();
   const masking = createMasking(secrets);
-  const texts = createRunPartials(clock);
+  const texts = createRunPartials({ clock });
   let count = 0;
   const mapper = createEventMapper({
     mask: masking.text,

@@ -35,15 +35,17 @@ export function mergePartials(partials: readonly PartialText[]): PartialText[] {
 
 /**
  * Subscribes to the texts of a log. `send` must call its argument in the order of everything that is sent, send what it
- * returns, and settle when that is done. Undefined if the log has no such texts.
+ * returns, and settle when that is done. Before a new text, it must send what is in the log. Undefined if the log has no
+ * such texts.
  */
 export function openChannelPartials(
   log: Log,
-  send: (take: () => PartialText[]) => Promise<void>,
+  send: (take: () => PartialText[], isNew: boolean) => Promise<void>,
 ): ChannelPartials | undefined {
   const texts = createReaderPartials();
   let changes: (() => PartialText[])[] = [];
   let isSending = false;
+  let isNew = false;
   let pause: NodeJS.Timeout | undefined;
 
   function take(): PartialText[] {
@@ -55,10 +57,12 @@ export function openChannelPartials(
   async function sendChanges(): Promise<void> {
     isSending = true;
     let since = performance.now();
+    const hasNew = isNew;
+    isNew = false;
     await send(() => {
       since = performance.now();
       return take();
-    });
+    }, hasNew);
     const pauseMs = Math.min(pauseMaxMs, pauseFactor * (performance.now() - since));
     pause = setTimeout(() => {
       isSending = false;
@@ -72,7 +76,10 @@ export function openChannelPartials(
   }
 
   const subscription = log.openPartials?.({
-    add: (partials) => add(() => texts.add(partials)),
+    add: (partials) => {
+      isNew ||= !texts.hasAll(partials);
+      add(() => texts.add(partials));
+    },
     reset: () => add(texts.reset),
   });
   return (

@@ -61,8 +61,12 @@ export function createLivePartials(clock: Clock = systemClock) {
 
   return {
     /** Called when a run begins. Its texts are gone when it ends. */
-    begin: (key: number, runId: string): { readonly texts: RunPartials; end(): void } => {
-      const texts = createRunPartials(clock);
+    begin: (
+      key: number,
+      runId: string,
+      recordPending?: () => Promise<void> | undefined,
+    ): { readonly texts: RunPartials; end(): void } => {
+      const texts = createRunPartials({ clock, ...(recordPending && { recordPending }) });
       runs.set(key, { runId, texts });
       for (const listener of listeners.get(key) ?? []) {
         detach(listener);

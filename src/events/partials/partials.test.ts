@@ -30,7 +30,7 @@ function createReader() {
 describe('a run', () => {
   it('sends its first text at once, and what follows together', () => {
     const clock = createManualClock();
-    const texts = createRunPartials(clock);
+    const texts = createRunPartials({ clock });
     const sent: PartialText[][] = [];
     texts.subscribe((partials) => sent.push([...partials]));
     sent.length = 0;
@@ -43,9 +43,33 @@ describe('a run', () => {
     assert.equal(sent.length, 2);
   });
 
+  it('sends a new text when what it has done before is in the log', async () => {
+    const clock = createManualClock();
+    const recorded = Promise.withResolvers<void>();
+    let pending: Promise<void> | undefined = recorded.promise;
+    const texts = createRunPartials({ clock, recordPending: () => pending });
+    const reader = createReader();
+    texts.subscribe(reader.receive);
+    texts.append('message', 'm', 'early');
+    texts.append('output', 'call', 'printed ');
+    clock.advance(1_000);
+    assert.equal(reader.text(), 'printed ', 'the output of a call does not wait');
+    const late = createReader();
+    texts.subscribe(late.receive);
+    assert.equal(late.text(), 'printed ');
+    pending = undefined;
+    recorded.resolve();
+    await recorded.promise;
+    clock.advance(1_000);
+    texts.append('message', 'm', ' text');
+    clock.advance(1_000);
+    assert.equal(reader.text(), 'printed early text');
+    assert.equal(late.text(), 'printed early text');
+  });
+
   it('sends a bounded amount of enormous output, and keeps only its end', () => {
     const clock = createManualClock();
-    const texts = createRunPartials(clock);
+    const texts = createRunPartials({ clock });
     const reader = createReader();
     let chars = 0;
     texts.subscribe((partials) => {
@@ -73,7 +97,7 @@ describe('a run', () => {
 
   it('replaces output that is sent again and has changed', () => {
     const clock = createManualClock();
-    const texts = createRunPartials(clock);
+    const texts = createRunPartials({ clock });
     const reader = createReader();
     texts.subscribe(reader.receive);
     for (const whole of ['10 %', '10 %\n20 %', 'done']) {
@@ -97,7 +121,7 @@ describe('subscribers', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.boolean()), (steps, coins) => {
         const clock = createManualClock();
-        const run = createRunPartials(clock);
+        const run = createRunPartials({ clock });
         const [partials, events]: [PartialText[][], object[]] = [[], []];
         run.subscribe((sent) => partials.push([...sent]));
         const relay = createReaderPartials();

@@ -6,6 +6,7 @@ import {
   createOpenTexts,
   type OpenText,
   type PartialText,
+  partialKey,
 } from '../decoder/openTexts.ts';
 import type { Entry } from '../receiver.ts';
 
@@ -66,5 +67,10 @@ export function createReaderPartials() {
       return gone;
     },
     list: (): readonly OpenText[] => open.list(),
+    /** Whether subscribers have a part of each of these texts. */
+    hasAll: (partials: readonly PartialText[]): boolean => {
+      const known = new Set(open.list().map(partialKey));
+      return partials.every((partial) => partial.text === '' || known.has(partialKey(partial)));
+    },
   };
 }

@@ -24,6 +24,8 @@ interface RunText {
   sentTo: number;
   /** What subscribers have is no longer a part of the text. */
   isReplaced: boolean;
+  /** What the run has done before is not in the log yet. */
+  isEarly: boolean;
   /** Returns the whole text as it is now. It is called only when the text is sent, because it takes time. */
   read?: (() => string) | undefined;
 }
@@ -88,7 +90,16 @@ function newPartials(open: RunText): PartialText[] {
   return partials;
 }
 
-export function createRunPartials(clock: Clock = systemClock): SubscribablePartials {
+interface RunPartialsOptions {
+  readonly clock?: Clock;
+  /** Records what the run has done so far. Undefined if all of it is in the log. */
+  readonly recordPending?: () => Promise<void> | undefined;
+}
+
+export function createRunPartials({
+  clock = systemClock,
+  recordPending = () => undefined,
+}: RunPartialsOptions = {}): SubscribablePartials {
   const texts = new Map<string, RunText>();
   const changed = new Set<RunText>();
   const listeners = new Set<TextListener>();
@@ -103,8 +114,9 @@ export function createRunPartials(clock: Clock = systemClock): SubscribableParti
   function sendChanged(): void {
     timer?.stop();
     timer = undefined;
-    const partials = [...changed].flatMap(newPartials);
-    changed.clear();
+    const sent = [...changed].filter(({ isEarly }) => !isEarly);
+    const partials = sent.flatMap(newPartials);
+    for (const open of sent) changed.delete(open);
     const chars = partials.reduce((sum, { text }) => sum + text.length, 0);
     sendAt = clock.steady() + Math.max(gatherMs, chars / charsPerMsMax);
     send(partials);
@@ -112,11 +124,23 @@ export function createRunPartials(clock: Clock = systemClock): SubscribableParti
 
   function note(open: RunText): void {
     changed.add(open);
-    if (listeners.size === 0) return;
+    if (listeners.size === 0 || open.isEarly) return;
     // The first text after a pause is sent at once.
     const waitMs = sendAt - clock.steady();
     if (waitMs <= 0 && timer === undefined) sendChanged();
     else timer ??= clock.after(waitMs, sendChanged);
+  }
+
+  /** Text follows the calls before it: readers get it when these are in the log. */
+  function waitForLog(open: RunText): void {
+    const recorded = recordPending();
+    if (recorded === undefined) return;
+    open.isEarly = true;
+    const send = () => {
+      open.isEarly = false;
+      if (changed.has(open)) note(open);
+    };
+    recorded.then(send, send);
   }
 
   function find(kind: PartialKind, of: string): RunText | undefined {
@@ -125,8 +149,9 @@ export function createRunPartials(clock: Clock = systemClock): SubscribableParti
     if (known !== undefined) return known;
     const outputs = [...texts.values()].filter((open) => open.kind === 'output').length;
     if (kind === 'output' && outputs >= outputsMax) return undefined;
-    const open: RunText = { of, kind, from: 0, text: '', sentTo: 0, isReplaced: false };
+    const open: RunText = { of, kind, from: 0, text: '', sentTo: 0, isReplaced: false, isEarly: false };
     texts.set(key, open);
+    if (kind !== 'output') waitForLog(open);
     return open;
   }
 
@@ -169,7 +194,7 @@ export function createRunPartials(clock: Clock = systemClock): SubscribableParti
     subscribe: (listener) => {
       // Subscribers get the same from here on.
       sendChanged();
-      const known = [...texts.values()].filter(({ text }) => text !== '');
+      const known = [...texts.values()].filter(({ text, isEarly }) => text !== '' && !isEarly);
       listener(known.map(({ of, kind, from, text }) => ({ of, kind, from, text })));
       listeners.add(listener);
       return () => listeners.delete(listener);
