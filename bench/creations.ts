@@ -1,5 +1,6 @@
 // Repeats in the store alone what the service does for the measured creation.
 import { hash, randomBytes } from 'node:crypto';
+import type { NewConversation } from '../src/conversations/create/newConversation.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -8,7 +9,7 @@ import {
   subjectOf,
   titleOf,
 } from '../src/conversations/create/request.ts';
-import { createConversation, type NewConversation } from '../src/conversations/create/store.ts';
+import { createConversation } from '../src/conversations/create/store.ts';
 import type { Database } from '../src/db/transaction.ts';
 import { eventText } from '../src/events/shapes.ts';
 import { createIds } from '../src/process/ids.ts';

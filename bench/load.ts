@@ -22,6 +22,8 @@ export interface LoadPlan {
   readonly roundMs: number;
   readonly warmupMs: number;
   readonly settleMs: number;
+  /** Sends this many requests a second, spread evenly, instead of as many as possible. */
+  readonly perS?: number;
 }
 
 export interface Turn {
@@ -37,8 +39,16 @@ const latenciesMax = 2_000_000;
 
 const latencies = new Float64Array(latenciesMax);
 
+interface Pace {
+  readonly connections: number;
+  readonly settleMs: number;
+  readonly ms: number;
+  readonly perS?: number | undefined;
+}
+
 /** Loads one server for a while. Responses in the first `settleMs` are not counted. */
-async function turn(target: Target, connections: number, settleMs: number, ms: number): Promise<Turn> {
+async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): Promise<Turn> {
+  const everyMs = perS === undefined ? 0 : (connections * 1_000) / perS;
   const requests = target.requests.map((request) => Buffer.from(request));
   const ended = Promise.withResolvers<void>();
   let begin = 0;
@@ -46,14 +56,15 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
   let answers = 0;
   let busy = connections;
 
-  async function openOne(number: number): Promise<{ socket: Socket; ask: () => void }> {
+  async function openOne(number: number): Promise<{ socket: Socket; start: () => void }> {
     const request = requests[number % requests.length] ?? '';
     let askedAt = 0;
+    let dueAt = 0;
     const read = answerReader(() => {
       const now = performance.now();
       answers += 1;
       if (now >= begin && now < begin + ms && count < latenciesMax) latencies[count++] = now - askedAt;
-      if (now < begin + ms) ask();
+      if (now < begin + ms) askInTime(now);
       else if (--busy === 0) ended.resolve();
     });
     const socket = await openSocket(target.port, Buffer.allocUnsafe(readBytes), read);
@@ -62,13 +73,28 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
       askedAt = performance.now();
       socket.write(request);
     }
-    return { socket, ask };
+    /** A request that an earlier one has delayed counts from when it was due. */
+    function askInTime(now: number): void {
+      dueAt += everyMs;
+      if (everyMs > 0 && dueAt > now) {
+        setTimeout(ask, dueAt - now);
+        return;
+      }
+      ask();
+      if (everyMs > 0) askedAt = dueAt;
+    }
+    function start(): void {
+      dueAt = performance.now() + (everyMs * number) / connections;
+      if (everyMs === 0) ask();
+      else setTimeout(ask, dueAt - performance.now());
+    }
+    return { socket, start };
   }
 
   const opened = await Promise.all(Array.from({ length: connections }, (_, number) => openOne(number)));
   const cpuBefore = cpuUs(target.pid);
   begin = performance.now() + settleMs;
-  for (const { ask } of opened) ask();
+  for (const { start } of opened) start();
   await ended.promise;
   const cpu = cpuUs(target.pid) - cpuBefore;
   for (const { socket } of opened) socket.destroy();
@@ -83,13 +109,15 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
 
 /** Returns the turns of each target, in the order of the targets. */
 async function run(plan: LoadPlan): Promise<Turn[][]> {
-  const { targets, connections, rounds, roundMs, warmupMs, settleMs } = plan;
-  for (const target of targets) await turn(target, connections, 0, warmupMs);
+  const { targets, connections, rounds, roundMs, warmupMs, settleMs, perS } = plan;
+  for (const target of targets)
+    if (warmupMs > 0) await turn(target, { connections, settleMs: 0, ms: warmupMs });
   const turns: Turn[][] = targets.map(() => []);
   for (let round = 0; round < rounds; round++) {
     // The order alternates.
     const order = round % 2 === 0 ? [...targets.entries()] : [...targets.entries()].reverse();
-    for (const [i, target] of order) turns[i]?.push(await turn(target, connections, settleMs, roundMs));
+    for (const [i, target] of order)
+      turns[i]?.push(await turn(target, { connections, settleMs, ms: roundMs, perS }));
   }
   return turns;
 }

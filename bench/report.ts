@@ -22,6 +22,13 @@ export interface PartReport {
   readonly figures: readonly Figure[];
 }
 
+export function joinReports(reports: readonly PartReport[]): PartReport {
+  return {
+    tables: reports.flatMap(({ tables }) => tables),
+    figures: reports.flatMap(({ figures }) => figures),
+  };
+}
+
 type Show = (value: number) => string;
 
 export const whole: Show = (value) => Math.round(value).toLocaleString('en-US');

@@ -88,6 +88,7 @@ describe('readConfig', () => {
     ['PARLEY_SECCOMP', '0'],
     ['PORT', '3e3'],
     ['DATABASE_URL', 'mysql://x'],
+    ['PARLEY_DATABASE_CONNECTIONS', 'all'],
     ['SESSION_API_KEY', 'short'],
     ['SESSION_API_KEY', 'with a space'],
     ['PARLEY_SECRET_KEY', 'too short'],

@@ -41,6 +41,8 @@ interface Option<Value> extends OptionInfo {
 
 class BadValue extends Error {}
 
+export const databaseConnectionsDefault = 10;
+const databaseConnectionsMax = 1_000;
 const portMax = 65_535;
 const secretKeyBytes = 32;
 const presetCredentialMin = 8;
@@ -209,6 +211,15 @@ const options = {
         throw new BadValue('must be a postgres:// URL');
       return text;
     },
+  }),
+  databaseConnections: option({
+    env: 'PARLEY_DATABASE_CONNECTIONS',
+    flag: 'database-connections',
+    group: 'Data',
+    value: 'N',
+    help: 'How many connections to PostgreSQL this process opens at most, besides the one that listens for notifications.',
+    shownDefault: String(databaseConnectionsDefault),
+    parse: (text = String(databaseConnectionsDefault)) => integer(2, databaseConnectionsMax)(text),
   }),
   sessionApiKey: option({
     env: 'SESSION_API_KEY',

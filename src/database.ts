@@ -1,16 +1,18 @@
 // Opens the configured database with every transaction, for the service and for commands.
-import type { Config } from './config.ts';
+import { type Config, databaseConnectionsDefault } from './config.ts';
 import { ensureDataDir, openDatabase } from './db/open.ts';
 import type { Database } from './db/transaction.ts';
 import { programFile } from './process/program.ts';
 
 const transactionsUrl = programFile('transactions.ts').href;
 
+type DatabaseConfig = Pick<Config, 'databaseUrl' | 'dataDir'> & Partial<Pick<Config, 'databaseConnections'>>;
+
 export function openConfiguredDatabase(
-  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  { databaseUrl, dataDir, databaseConnections = databaseConnectionsDefault }: DatabaseConfig,
   onFatal: (error: Error) => void,
   onIdleError: (error: Error) => void = () => {},
 ): Promise<Database> {
   ensureDataDir(dataDir);
-  return openDatabase({ databaseUrl, dataDir, transactionsUrl, onFatal, onIdleError });
+  return openDatabase({ databaseUrl, databaseConnections, dataDir, transactionsUrl, onFatal, onIdleError });
 }

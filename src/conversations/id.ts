@@ -39,6 +39,11 @@ export function conversationName({ userId }: Pick<Principal, 'userId'>, id: stri
   return { userId, id: isConversationId(id) ? id : '' };
 }
 
+/** What calls that create or change this conversation claim in a set. */
+export function conversationClaim({ userId, id }: ConversationName): string {
+  return `conversation ${userId} ${id}`;
+}
+
 export function noConversation(): AppError {
   return new AppError('not_found', 'This conversation does not exist.');
 }

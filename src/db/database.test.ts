@@ -162,7 +162,7 @@ for (const kind of databaseKinds) {
       const user = await database.run(ensureUser, 'ada');
       const events = ['{"n":1}'];
       await database.run(createConversation, newConversation(user.id, 'first'));
-      const many = 2 ** 31 - 10;
+      const many = 2 ** 31 - 20;
       await execute(database, [
         kind === 'sqlite'
           ? `update sqlite_sequence set seq = ${many}`

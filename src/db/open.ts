@@ -7,6 +7,7 @@ import type { Database } from './transaction.ts';
 
 export interface DatabaseOptions {
   readonly databaseUrl: string | undefined;
+  readonly databaseConnections: number;
   readonly dataDir: string;
   readonly transactionsUrl: string;
   readonly onFatal: (error: Error) => void;
@@ -42,7 +43,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   if (options.databaseUrl !== undefined) {
     // Loaded only if it is used, because SQLite does not need the client.
     const { openPostgres } = await import('./postgres.ts');
-    return openPostgres({ url: options.databaseUrl, onIdleError: options.onIdleError });
+    return openPostgres({
+      url: options.databaseUrl,
+      connectionsMax: options.databaseConnections,
+      onIdleError: options.onIdleError,
+    });
   }
   const file = join(options.dataDir, 'parley.db');
   return openSqlite({ file, transactionsUrl: options.transactionsUrl, onFatal: options.onFatal });

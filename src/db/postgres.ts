@@ -1,4 +1,5 @@
-// The PostgreSQL engine: runs each transaction on a pooled client with a deadline, and retries it when that is safe.
+// The PostgreSQL engine: runs each transaction on a pooled client with a deadline, alone or in a set with others, and
+// retries it when that is safe.
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
@@ -6,11 +7,11 @@ import { endWithin, GuardedClient } from './postgresClient.ts';
 import { ConnectFailed, DeadlinePassed, describeFault, type Fault, faultOf } from './postgresFaults.ts';
 import { migratePostgres } from './postgresMigration.ts';
 import { openPostgresNotifications } from './postgresNotifications.ts';
+import { createSets } from './postgresSets.ts';
 import { type Attempt, beforeDeadline, drive, driveWrite } from './postgresTransaction.ts';
 import { createPostgresQueries } from './queries.ts';
 import type { AnyTransaction, Database, RunOptions, Transaction } from './transaction.ts';
 
-const poolMax = 10;
 /** How many callers may wait for a client. More get an error. */
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
@@ -21,6 +22,8 @@ const statementTimeoutMs = 15_000;
 const idleInTransactionMs = 3_000;
 /** Longer than `idleInTransactionMs`, so that a sleeping process loses its lock before others give up. */
 const lockTimeoutMs = 5_000;
+/** A plan that was made while a table was small would be kept while it grows. */
+const sessionOptions = '-c plan_cache_mode=force_custom_plan';
 const writeMs = 10_000;
 /**
  * Longer than `statementTimeoutMs`: the server normally reports a timeout first, and this one covers a dead network.
@@ -37,6 +40,8 @@ const int8Oid = 20;
 
 export interface PostgresOptions {
   readonly url: string;
+  /** How many connections to open at most, besides the one that listens for notifications. */
+  readonly connectionsMax: number;
   readonly onIdleError: (error: Error) => void;
 }
 
@@ -98,9 +103,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const pool = new pg.Pool({
     ...connection,
     Client: PooledClient,
-    max: poolMax,
+    max: options.connectionsMax,
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
+    options: sessionOptions,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     types: {
       // Counters and times stay far below 2^53.
@@ -138,8 +144,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     }
   }
 
-  function runOnce<In, Out>({ access, steps }: Transaction<In, Out>, input: In, deadline: number) {
-    const attempt: Attempt = { deadline, committing: false };
+  function runOnce<In, Out>(transaction: Transaction<In, Out>, input: In, deadline: number) {
+    const { access, steps, keepsPlans = false } = transaction;
+    const attempt: Attempt = { deadline, keepsPlans, committing: false };
     return withClient(attempt, (client) =>
       access === 'read'
         ? drive(client, steps(queries, input))
@@ -147,26 +154,48 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     );
   }
 
-  async function run<In, Out>(
+  function onFault(error: unknown): void {
+    if (faultOf(error) === 'readOnly') generation += 1;
+  }
+
+  /** `unknown` is the error of an earlier attempt that may have been committed. */
+  async function runAlone<In, Out>(
     transaction: Transaction<In, Out>,
     input: In,
-    { deadline = performance.now() + (transaction.access === 'read' ? readMs : writeMs) }: RunOptions = {},
+    deadline: number,
+    unknown?: unknown,
   ): Promise<Out> {
-    let unknown: unknown;
+    let unknownError = unknown;
     for (let attempt = 1; ; attempt++) {
       try {
         return await runOnce(transaction, input, deadline);
       } catch (error) {
+        onFault(error);
         const fault = faultOf(error);
-        if (fault === 'readOnly') generation += 1;
-        if (fault === 'unknown') unknown ??= error;
+        if (fault === 'unknown') unknownError ??= error;
         const pauseMs = pauseBefore(attempt, fault);
         const isInTime = performance.now() + pauseMs < deadline;
-        if (!isInTime || !mayRepeat(transaction, fault, unknown !== undefined, attempt))
-          throw describeFault(unknown ?? error);
+        if (!isInTime || !mayRepeat(transaction, fault, unknownError !== undefined, attempt))
+          throw describeFault(unknownError ?? error);
         if (pauseMs > 0) await pause(pauseMs);
       }
     }
+  }
+
+  const sets = createSets({
+    connectionsMax: options.connectionsMax,
+    runOnce,
+    runAlone,
+    onFault,
+    tooManyWait,
+  });
+
+  function run<In, Out>(
+    transaction: Transaction<In, Out>,
+    input: In,
+    { deadline = performance.now() + (transaction.access === 'read' ? readMs : writeMs) }: RunOptions = {},
+  ): Promise<Out> {
+    return sets.run(transaction, input, deadline) ?? runAlone(transaction, input, deadline);
   }
 
   const listeners: (() => void)[] = [];

@@ -10,6 +10,7 @@ const commitGraceMs = 3_000;
 /** One attempt to run a transaction. Times are in terms of `performance.now()`. */
 export interface Attempt {
   readonly deadline: number;
+  readonly keepsPlans?: boolean;
   /** COMMIT was sent, so the outcome is unknown until the answer arrives. */
   committing: boolean;
 }
@@ -18,7 +19,11 @@ export async function drive<Out>(client: pg.ClientBase, steps: Steps<Out>): Prom
   let step = steps.next();
   while (!step.done) {
     const { sql, parameters } = step.value.compile();
-    const result = await client.query({ text: sql, values: parameters as unknown[] });
+    const { statementName: name } = step.value;
+    const values = parameters as unknown[];
+    const result = await client.query(
+      name === undefined ? { text: sql, values } : { name, text: sql, values },
+    );
     step = steps.next(result.rows);
   }
   return step.value;
@@ -28,9 +33,11 @@ const divisionByZero = '22012';
 const dbNow = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 /** Begins the transaction and returns the deadline in the database's time, never later than ours. */
-async function begin(client: pg.ClientBase, { deadline }: Attempt): Promise<number> {
-  const results = (await client.query(`begin; select ${dbNow} as now`)) as unknown as pg.QueryResult[];
-  return Number(results[1]?.rows[0]?.now) + Math.floor(deadline - performance.now());
+async function begin(client: pg.ClientBase, { deadline, keepsPlans }: Attempt): Promise<number> {
+  const mode = keepsPlans ? 'set local plan_cache_mode = auto; ' : '';
+  const text = `begin; ${mode}select ${dbNow} as now`;
+  const results = (await client.query(text)) as unknown as pg.QueryResult[];
+  return Number(results.at(-1)?.rows[0]?.now) + Math.floor(deadline - performance.now());
 }
 
 /**

@@ -10,6 +10,8 @@ export type Steps<Out> = Generator<YieldedQuery, Out, unknown[]>;
 interface YieldedQuery extends Query<unknown> {
   /** The statement returns no rows, and SQLite answers with its changes. */
   readonly wantsChanges?: true;
+  /** PostgreSQL parses a statement with a name once per connection. */
+  readonly statementName?: string;
 }
 
 /** What a transaction builds its queries with. `now` is the database's clock in milliseconds. */
@@ -29,6 +31,27 @@ export interface Transaction<In, Out> {
    */
   readonly repeatable: boolean;
   readonly steps: (q: Queries, input: In) => Steps<Out>;
+  readonly set?: SetForm<In, Out>;
+  /** Its statements have the same plan for tables of any size, so that PostgreSQL may keep the plan. */
+  readonly keepsPlans?: boolean;
+}
+
+/**
+ * How PostgreSQL runs many calls of a transaction as one statement. It must give the same results and rows as `steps`
+ * for each call in turn; a call for which it cannot is left out.
+ */
+export interface SetForm<In, Out> {
+  /**
+   * Names of what the call locks or creates. Calls that share one are not in the same set, nor in two sets at the same
+   * time. Undefined if the call does not fit into a set.
+   */
+  readonly claims: (input: In) => readonly string[] | undefined;
+  /** The size of the input in characters, for the bound of a set. */
+  readonly sizeOf: (input: In) => number;
+  /** See `keepsPlans` of a transaction. */
+  readonly keepsPlans?: boolean;
+  /** Returns results by the index of their call. A call that has none changed nothing, and is run by itself. */
+  readonly steps: (q: Queries, inputs: readonly In[]) => Steps<ReadonlyMap<number, Out>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of transactions of unlike types needs it
@@ -55,16 +78,22 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export function write<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
-  return { name, access: 'write', repeatable: false, steps };
+/** PostgreSQL runs many calls at once if there is a set form. */
+export function write<In, Out>(
+  name: string,
+  steps: Transaction<In, Out>['steps'],
+  set?: SetForm<In, Out>,
+): Transaction<In, Out> {
+  return { name, access: 'write', repeatable: false, steps, ...(set && { set }) };
 }
 
 /** A write that is safe to run again: see `repeatable`. */
 export function repeatableWrite<In, Out>(
   name: string,
   steps: Transaction<In, Out>['steps'],
+  set?: SetForm<In, Out>,
 ): Transaction<In, Out> {
-  return { name, access: 'write', repeatable: true, steps };
+  return { ...write(name, steps, set), repeatable: true };
 }
 
 /** Each query of a read sees the latest commit; a read that needs one snapshot is one query. */
@@ -91,6 +120,8 @@ export function* sqliteChanges(query: Query<unknown>): Steps<SqliteChanges> {
   return (yield { compile: () => query.compile(), wantsChanges: true })[0] as SqliteChanges;
 }
 
+let statements = 0;
+
 class Placeholder {
   readonly key: string;
   constructor(key: string) {
@@ -105,6 +136,7 @@ class Placeholder {
 export function prepared<In extends object, Row>(
   build: (q: Queries, input: In) => Query<Row>,
 ): (q: Queries, input: In) => Query<Row> {
+  const statementName = `parley_${++statements}`;
   const compiled = new WeakMap<Queries, { readonly sql: string; readonly parameters: readonly unknown[] }>();
   const placeholders = new Proxy({}, { get: (_, key) => new Placeholder(String(key)) }) as In;
   return (q, input) => {
@@ -116,6 +148,6 @@ export function prepared<In extends object, Row>(
     const { sql } = query;
     const parameters = query.parameters.map((p) => (p instanceof Placeholder ? input[p.key as keyof In] : p));
     // The engines use only these two.
-    return { compile: () => ({ sql, parameters }) } as unknown as Query<Row>;
+    return { compile: () => ({ sql, parameters }), statementName } as unknown as Query<Row>;
   };
 }

@@ -1,7 +1,7 @@
 // The interface between a worker and a run, which records through it.
 
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
-import type { RunProgress } from '../conversations/run/store.ts';
+import type { RunProgress } from '../conversations/run/records.ts';
 import type { StopReason } from '../conversations/states.ts';
 import type { EventText } from '../events/store.ts';
 import type { UserEvent } from './prompts/inbox.ts';

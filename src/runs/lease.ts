@@ -1,6 +1,7 @@
 // Renews the lease of a run and tells when the run must end. It uses a monotonic clock and counts from the moment
 // before a renewal was sent.
-import { type Run, renewRun } from '../conversations/run/store.ts';
+import type { Run } from '../conversations/run/records.ts';
+import { renewRun } from '../conversations/run/store.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Clock } from '../process/clock.ts';
 import { repeatable } from '../process/repeat.ts';

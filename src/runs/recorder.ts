@@ -1,7 +1,7 @@
 // Records what a run does: events go to the log in order, masked, several in one commit, and never faster than the
 // database takes them.
 
-import type { RunProgress } from '../conversations/run/store.ts';
+import type { RunProgress } from '../conversations/run/records.ts';
 import { eventText } from '../events/shapes.ts';
 import type { LlmMetrics } from '../events/vocabulary/fields.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';

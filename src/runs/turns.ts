@@ -4,7 +4,7 @@ import type { ContentBlock } from '@agentclientprotocol/sdk';
 import type { Agent, TurnEnd } from '../agents/acp/agent.ts';
 import { AgentError } from '../agents/acp/errors.ts';
 import type { EventMapper } from '../agents/acp/events.ts';
-import type { RunProgress } from '../conversations/run/store.ts';
+import type { RunProgress } from '../conversations/run/records.ts';
 import { agentStateChanged, cancelled, errorEvent } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { Clock, Timer } from '../process/clock.ts';

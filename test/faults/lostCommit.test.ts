@@ -35,7 +35,7 @@ describe('an answer to COMMIT that is lost', { timeout: 90_000, concurrency: 2 }
       { initial_user_msg: 'with an id', conversation_id: 'mine' },
       { initial_user_msg: 'without one' },
     ]) {
-      const { rule, seen } = cutCommitOf(/insert into "conversations"/);
+      const { rule, seen } = cutCommitOf(/insert into conversations/);
       proxy.rule(rule);
       const { status, body, text } = await service.ask('/api/conversations', { json });
       assert.ok(seen());
@@ -66,7 +66,7 @@ describe('an answer to COMMIT that is lost', { timeout: 90_000, concurrency: 2 }
     const { proxy, service } = await serve(t);
     const json = { initial_user_msg: 'first', conversation_id: 'c' };
     assert.equal((await service.ask('/api/conversations', { json })).status, 200);
-    const { rule, seen } = cutCommitOf(/insert into "events"/);
+    const { rule, seen } = cutCommitOf(/insert into events/);
     proxy.rule(rule);
     assertUnknown(await service.ask('/api/conversations/c/message', { json: { message: 'second' } }));
     assert.ok(seen());

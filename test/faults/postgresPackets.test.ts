@@ -28,7 +28,7 @@ const steps: Readonly<Record<string, (message: PostgresMessage) => boolean>> = {
   ParseComplete: ({ name }) => name === 'ParseComplete',
   BindComplete: ({ name }) => name === 'BindComplete',
   'a row': ({ name }) => name === 'DataRow',
-  'the end of a statement': ({ name, text }) => name === 'CommandComplete' && text.startsWith('INSERT'),
+  'the end of a statement': ({ name, isPrepared }) => name === 'CommandComplete' && isPrepared,
   COMMIT: ({ name, text }) => name === 'Query' && text.endsWith('commit'),
   'the answer to COMMIT': ({ name, text }) => name === 'CommandComplete' && text === 'COMMIT',
 };

@@ -1,5 +1,5 @@
 // A minimal conversation for store tests.
-import type { NewConversation } from '../../src/conversations/create/store.ts';
+import type { NewConversation } from '../../src/conversations/create/newConversation.ts';
 
 export const someTime = '2026-01-31T12:00:00.000Z';
 

@@ -5,8 +5,10 @@ export interface PostgresMessage {
   /** Connections are counted from 1. */
   readonly connection: number;
   readonly name: string;
-  /** The SQL of a Query or Parse, the tag of a CommandComplete, the code of an ErrorResponse; otherwise empty. */
+  /** The SQL of a Query, Parse or Bind, the tag of a CommandComplete, the code of an ErrorResponse; otherwise empty. */
   readonly text: string;
+  /** It belongs to a prepared statement, or follows one, rather than a Query. */
+  readonly isPrepared: boolean;
   /** The process of the database that serves this connection; 0 before it has said so. */
   readonly pid: number;
   readonly bytes: Buffer;
@@ -43,11 +45,12 @@ const names = {
 const headBytes = 5;
 const startupHeadBytes = 4;
 
-function textOf(name: string, body: Buffer): string {
+function textOf(name: string, body: Buffer, { statements }: PostgresSession): string {
   const texts = body.toString('utf8').split('\0');
   if (name === 'Query' || name === 'CommandComplete') return texts[0] ?? '';
   // Behind the name of the statement.
   if (name === 'Parse') return texts[1] ?? '';
+  if (name === 'Bind') return statements.get(texts[1] ?? '') ?? '';
   if (name === 'ErrorResponse') return texts.find((field) => field.startsWith('C'))?.slice(1) ?? '';
   return '';
 }
@@ -56,6 +59,13 @@ function textOf(name: string, body: Buffer): string {
 export interface PostgresSession {
   readonly connection: number;
   pid: number;
+  /** The SQL of prepared statements by their name. */
+  readonly statements: Map<string, string>;
+  isPrepared: boolean;
+}
+
+export function createSession(connection: number): PostgresSession {
+  return { connection, pid: 0, statements: new Map(), isPrepared: false };
 }
 
 /** Returns the messages that are complete with each piece of data. */
@@ -79,7 +89,10 @@ export function createMessageReader(from: PostgresMessage['from'], session: Post
       starting = false;
       const body = bytes.subarray(head);
       if (name === 'BackendKeyData') session.pid = body.readInt32BE(0);
-      yield { from, connection, name, text: textOf(name, body), pid: session.pid, bytes };
+      const text = textOf(name, body, session);
+      if (name === 'Parse') session.statements.set(body.toString('utf8').split('\0', 1)[0] ?? '', text);
+      if (name === 'Query' || name === 'Bind') session.isPrepared = name === 'Bind';
+      yield { from, connection, name, text, isPrepared: session.isPrepared, pid: session.pid, bytes };
     }
   };
 }

@@ -2,7 +2,12 @@
 // any step of a conversation between the service and the database.
 import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createMessageReader, type PostgresMessage, type PostgresSession } from './postgresMessages.ts';
+import {
+  createMessageReader,
+  createSession,
+  type PostgresMessage,
+  type PostgresSession,
+} from './postgresMessages.ts';
 
 /**
  * What becomes of a message. `cut`: it is not delivered, and the connection is reset. `cutAfter`: it is delivered, then
@@ -118,7 +123,7 @@ export async function startPostgresProxy(
       socket.on('close', () => sockets.delete(socket));
     }
     count += 1;
-    const session = { connection: count, pid: 0 };
+    const session = createSession(count);
     link(client, database, 'client', session);
     link(database, client, 'server', session);
   });

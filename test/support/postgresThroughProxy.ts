@@ -51,7 +51,7 @@ export function cutCommitOf(statement: RegExp) {
   const marked = new Set<number>();
   let seen = false;
   const rule: Rule = ({ name, text, connection }) => {
-    if (name === 'Parse' && statement.test(text)) marked.add(connection);
+    if (name === 'Bind' && statement.test(text)) marked.add(connection);
     if (seen || name !== 'CommandComplete' || text !== 'COMMIT' || !marked.delete(connection)) return 'pass';
     seen = true;
     return 'cut';

@@ -14,6 +14,7 @@ import { repeat } from '../../process/repeat.ts';
 import type { Choices } from '../choice/service.ts';
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
 import { purgeIdempotency } from '../idempotency/store.ts';
+import type { NewConversation, StoredOutcome } from './newConversation.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -26,7 +27,7 @@ import {
 } from './request.ts';
 import type { ConversationResponse, CreateConversation } from './schema.ts';
 import { answerStatus } from './schema.ts';
-import { createConversation, findCreated, type NewConversation, type StoredOutcome } from './store.ts';
+import { createConversation, findCreated } from './store.ts';
 import type { WaitingBound } from './waiting.ts';
 
 const purgeEveryMs = 60_000;

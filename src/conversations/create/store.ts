@@ -11,51 +11,20 @@ import {
   sqliteChanges,
 } from '../../db/transaction.ts';
 import { encryptedWithActiveKey } from '../../encryption/store.ts';
-import { changeText } from '../../events/changes/shape.ts';
 import { recordChange } from '../../events/changes/store.ts';
-import { type EventText, insertEvents } from '../../events/store.ts';
+import { insertEvents } from '../../events/store.ts';
 import { recordDeliveries } from '../../webhooks/outboxStore.ts';
-import { claimKey, findClaim, type IdempotencyClaim, type StoredClaim } from '../idempotency/store.ts';
+import { claimKey, findClaim, type StoredClaim } from '../idempotency/store.ts';
 import type { ConversationStatus } from '../states.ts';
-
-export interface NewConversation {
-  readonly userId: number;
-  readonly id: string;
-  readonly fingerprint: string;
-  readonly title: string;
-  readonly trigger: string;
-  readonly repository: string | null;
-  readonly branch: string | null;
-  readonly gitProvider: string | null;
-  readonly agent: string | null;
-  readonly llmModel: string | null;
-  /** 1 or 0; null means what the settings say. */
-  readonly confirmationMode: number | null;
-  readonly clientFolder: string | null;
-  /** The patch that the workspace starts with, in Base64. */
-  readonly patch: string | null;
-  readonly request: string;
-  readonly sealed: string | null;
-  readonly events: readonly EventText[];
-  /** How many of the first events are replayed. */
-  readonly replayed: number;
-  /** The event id that follows the first message; 0 if there is no message. */
-  readonly said: number;
-  /** The time of creation, as text for the log. */
-  readonly at: string;
-  readonly idempotency: IdempotencyClaim | null;
-}
+import { createSet } from './createSet.ts';
+import {
+  type CreateOutcome,
+  creationChange,
+  type NewConversation,
+  type StoredOutcome,
+} from './newConversation.ts';
 
 const attemptsMax = 5;
-
-export type StoredOutcome =
-  | { readonly outcome: 'created'; readonly key: number }
-  | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
-  | { readonly outcome: 'id_taken' }
-  | { readonly outcome: 'key_reused' };
-
-/** `stale_seal`: the encryption key was rotated meanwhile, and nothing was stored. Encrypt again and repeat. */
-type CreateOutcome = StoredOutcome | { readonly outcome: 'stale_seal' };
 
 export interface Lookup {
   readonly userId: number;
@@ -139,14 +108,7 @@ function insertPatch(q: Queries, key: number, patch: string): Steps<unknown> {
 }
 
 function* recordCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
-  const status = changeText({
-    conversation_id: c.id,
-    status: 'STARTING',
-    agent_state: null,
-    title: c.title,
-    stop_reason: null,
-    at: c.at,
-  });
+  const status = creationChange(c);
   yield* recordChange(q, c.userId, status);
   yield* recordDeliveries(q, {
     userId: c.userId,
@@ -188,6 +150,7 @@ export const createConversation = repeatableWrite(
     }
     throw new Error('a conversation is in the way that cannot be found');
   },
+  createSet,
 );
 
 /** Finds what a creation would find, without creating anything. */

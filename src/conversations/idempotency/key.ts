@@ -11,6 +11,11 @@ export function checkIdempotencyKey(key: string): void {
     ]);
 }
 
+/** What calls with this key claim in a set. */
+export function keyClaim(userId: number, keyHash: string): string {
+  return `key ${userId} ${keyHash}`;
+}
+
 export function idempotencyKeyReused(): AppError {
   return new AppError(
     'idempotency_key_reused',

@@ -5,7 +5,7 @@ import { changeText } from '../../events/changes/shape.ts';
 import { recordChange } from '../../events/changes/store.ts';
 import { eventKeyOf } from '../../events/eventKey.ts';
 import { type EventText, insertEvents } from '../../events/store.ts';
-import type { NewConversation } from '../create/store.ts';
+import type { NewConversation } from '../create/newConversation.ts';
 import type { ConversationName } from '../id.ts';
 import type { Moment } from '../row.ts';
 import { type ConversationStatus, stopReason } from '../states.ts';

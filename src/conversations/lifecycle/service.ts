@@ -38,10 +38,10 @@ import {
   addMessageOnce,
   changeConversation,
   deleteConversation,
-  type Outcome,
   startConversation,
   stopConversation,
 } from './store.ts';
+import type { Outcome } from './wake.ts';
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 

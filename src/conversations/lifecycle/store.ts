@@ -15,7 +15,7 @@ import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxSt
 import { choiceOf } from '../choice/store.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import type { ConversationName } from '../id.ts';
-import { claimKey, type IdempotencyClaim, releaseKey } from '../idempotency/store.ts';
+import { claimKey, releaseKey } from '../idempotency/store.ts';
 import {
   appendEvents,
   changeOf,
@@ -27,7 +27,9 @@ import {
   retitle,
   setStatus,
 } from '../row.ts';
-import { type ConversationStatus, reasonOf, type StopReason } from '../states.ts';
+import { reasonOf, type StopReason } from '../states.ts';
+import { keyedMessageSet, messageSet } from './messageSet.ts';
+import type { KeyedMessage, KeyedWakeOutcome, Outcome, Start, WakeOutcome } from './wake.ts';
 
 /** Locks the row and reserves event ids if the conversation is not stopped. */
 const lockRowAndTakeIds = prepared(
@@ -53,13 +55,6 @@ const setSaid = prepared((q: Queries, { key, said }: { key: number; said: number
   q.build.updateTable('conversations').set({ said }).where('key', '=', key),
 );
 
-/** The state of the conversation, and whether its readers must be notified. */
-export interface Outcome {
-  readonly key: number;
-  readonly status: ConversationStatus;
-  readonly changed: boolean;
-}
-
 interface Stop extends ConversationName, Moment {
   readonly reason: StopReason;
   readonly events: readonly EventText[];
@@ -76,21 +71,7 @@ export const stopConversation = write('lifecycle.stop', function* (q, input: Sto
   return { key: locked.key, status: 'STOPPED', changed: true };
 });
 
-interface Start extends ConversationName, Moment {
-  /** Events for the log when it starts again. */
-  readonly waking: readonly EventText[];
-  /** The message, which is added whether it starts or runs. */
-  readonly message: readonly EventText[];
-  /** How many conversations of its user may wait for a worker; 0 means no limit. */
-  readonly waitingMax: number;
-}
-
-interface Woken extends Outcome {
-  /** The id of the message, if there is one. */
-  readonly eventId: number;
-}
-
-function* wake(q: Queries, input: Start): Steps<Woken | 'too_many' | undefined> {
+function* wake(q: Queries, input: Start): Steps<WakeOutcome> {
   const { userId, id, message, waking, waitingMax, at } = input;
   const count = message.length;
   const locked = (
@@ -112,17 +93,12 @@ function* wake(q: Queries, input: Start): Steps<Woken | 'too_many' | undefined> 
 }
 
 /** Starts a stopped conversation, and adds the message if there is one. */
-export const startConversation = write('lifecycle.start', wake);
-
-interface KeyedMessage extends Start {
-  readonly idempotency: IdempotencyClaim;
-  readonly fingerprint: string;
-}
+export const startConversation = write('lifecycle.start', wake, messageSet);
 
 /** Adds a message once, however often it is sent with the same idempotency key. */
 export const addMessageOnce = repeatableWrite(
   'lifecycle.addMessageOnce',
-  function* (q, input: KeyedMessage): Steps<Woken | 'too_many' | 'key_reused' | undefined> {
+  function* (q, input: KeyedMessage): Steps<KeyedWakeOutcome> {
     const { userId, id, idempotency, fingerprint } = input;
     const locked = yield* lockConversation(q, input);
     if (locked === undefined) return undefined;
@@ -140,6 +116,7 @@ export const addMessageOnce = repeatableWrite(
     // The first attempt may have been lost before it notified anybody.
     return { key: locked.key, status: locked.status, changed: true, eventId: claimed.event_id };
   },
+  keyedMessageSet,
 );
 
 /** A new value, and the event that is recorded if it differs from the stored one. */

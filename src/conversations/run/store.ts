@@ -23,14 +23,10 @@ import {
   setStatus,
 } from '../row.ts';
 import { agentStateOf, type StopReason } from '../states.ts';
+import type { Recorded, Renewal, Renewed, Run, RunRecord } from './records.ts';
+import { recordSet, renewalSet } from './runSets.ts';
 
-/** A conversation and the id of the run that owns it. */
-export interface Run {
-  readonly key: number;
-  readonly runId: string;
-}
-
-const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
+const extendLease = prepared((q: Queries, run: Renewal) =>
   q.build
     .updateTable('conversations')
     .set({ lease_until: sql<number>`${q.now} + ${run.leaseMs}` })
@@ -39,55 +35,15 @@ const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
     .returning('wanted'),
 );
 
-/** `lost`: another process may own it now. `stop`: the run still owns it and must end. */
-export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run & { leaseMs: number }): Steps<
-  'kept' | 'stop' | 'lost'
-> {
-  const row = yield* one(extendLease(q, run));
-  if (row === undefined) return 'lost';
-  return row.wanted === null ? 'kept' : 'stop';
-});
-
-/** The progress of a run. */
-export interface RunProgress {
-  /** Recorded only if the conversation has no agent yet. */
-  readonly agent?: string;
-  readonly agent_session?: string;
-  readonly always_allowed?: string;
-  readonly workspace_node?: string;
-  readonly heard?: number;
-  readonly turn_open?: 0 | 1;
-  readonly turn_from?: number | null;
-  readonly session_from?: number | null;
-  /** No approval request is open any more. */
-  readonly question?: null;
-  /** The run makes progress, so the count of failed claims starts again. */
-  readonly claims?: 0;
-}
-
-interface RunRecord extends Run {
-  /** Counts from 1 in each run. A step that was recorded already is not recorded again. */
-  readonly step: number;
-  readonly events: readonly EventText[];
-  /** The index in `events` of an approval request that waits for the user. */
-  readonly approvalRequestIndex?: number | undefined;
-  /** The turn has ended by itself, and its user is told unless there is another message. */
-  readonly waitsForAnswer?: boolean | undefined;
-  /** Record this even if the user has stopped the conversation meanwhile. */
-  readonly isFinal?: boolean | undefined;
-  readonly progress?: RunProgress | undefined;
-  /** The events answer one command of the user. */
-  readonly commandEnded?: boolean | undefined;
-  /** The new status, if it changes. */
-  readonly to?: 'RUNNING' | 'STOPPED' | undefined;
-  readonly reason?: StopReason | undefined;
-  /** What the run does while it starts. */
-  readonly runtimeStatus?: string | undefined;
-  readonly at: string;
-}
-
-/** The id of the first event; undefined if the run no longer owns the conversation or must end. */
-type Recorded = number | undefined;
+export const renewRun = repeatableWrite(
+  'runtime.renew',
+  function* (q, run: Renewal): Steps<Renewed> {
+    const row = yield* one(extendLease(q, run));
+    if (row === undefined) return 'lost';
+    return row.wanted === null ? 'kept' : 'stop';
+  },
+  renewalSet,
+);
 
 /** Locks the row if the run still owns it and has not recorded this step yet. */
 function lockRun(q: Queries, record: RunRecord) {
@@ -148,21 +104,25 @@ function waitingSince(locked: LockedConversation, record: RunRecord) {
 }
 
 /** Records a step of a run exactly once, however often it is sent. */
-export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
-  const { events, to, reason = null, step, at } = record;
-  const locked = (yield* one(lockRun(q, record))) as LockedConversation | undefined;
-  if (locked === undefined) {
-    // The step was recorded before, and only the answer to its commit was lost.
-    const last = yield* one(findStep(q, record));
-    return last?.steps === step ? (last.step_from ?? undefined) : undefined;
-  }
-  if (to !== undefined && to !== locked.status) yield* setStatus(q, locked, { to, reason, events, at });
-  else {
-    yield* appendEvents(q, locked, events, waitingSince(locked, record));
-    if (locked.status === 'RUNNING' && changesAgentState(record)) yield* recordAgentState(q, locked, at);
-  }
-  return locked.next_event;
-});
+export const recordRun = repeatableWrite(
+  'runtime.record',
+  function* (q, record: RunRecord): Steps<Recorded> {
+    const { events, to, reason = null, step, at } = record;
+    const locked = (yield* one(lockRun(q, record))) as LockedConversation | undefined;
+    if (locked === undefined) {
+      // The step was recorded before, and only the answer to its commit was lost.
+      const last = yield* one(findStep(q, record));
+      return last?.steps === step ? (last.step_from ?? undefined) : undefined;
+    }
+    if (to !== undefined && to !== locked.status) yield* setStatus(q, locked, { to, reason, events, at });
+    else {
+      yield* appendEvents(q, locked, events, waitingSince(locked, record));
+      if (locked.status === 'RUNNING' && changesAgentState(record)) yield* recordAgentState(q, locked, at);
+    }
+    return locked.next_event;
+  },
+  recordSet,
+);
 
 interface RunTitle extends Run {
   readonly title: string;

@@ -1,0 +1,203 @@
+// Collects calls of the same transaction while earlier ones are being committed, and runs them as one statement in one
+// transaction. This is for PostgreSQL what the shared commit is for SQLite.
+import { AppError } from '../errors.ts';
+import { tooLate } from './outcomes.ts';
+import { ConnectFailed, describeFault, faultOf } from './postgresFaults.ts';
+import type { AnyTransaction, SetForm, Transaction } from './transaction.ts';
+
+const setCallsMax = 128;
+const setCharsMax = 1_000_000;
+/** A larger call runs by itself. */
+const callCharsMax = 100_000;
+/** Sets that run at the same time, each on a connection. With more of them, each would be smaller. */
+const setConnectionsMax = 2;
+/** How many calls may wait for their set. More get an error. */
+const waitingMax = 4_096;
+
+interface Call {
+  readonly transaction: AnyTransaction;
+  readonly input: unknown;
+  readonly claims: readonly string[];
+  readonly chars: number;
+  readonly deadline: number;
+  readonly resolve: (out: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  timer?: NodeJS.Timeout;
+}
+
+interface SetsOptions {
+  /** The size of the pool, which sets share with everything else. */
+  readonly connectionsMax: number;
+  /** One attempt to run this transaction. */
+  readonly runOnce: <In, Out>(transaction: Transaction<In, Out>, input: In, deadline: number) => Promise<Out>;
+  /** Runs a call by itself, with retries. `unknown` is the error of an attempt that may have been committed. */
+  readonly runAlone: (
+    transaction: AnyTransaction,
+    input: unknown,
+    deadline: number,
+    unknown: unknown,
+  ) => Promise<unknown>;
+  readonly onFault: (error: unknown) => void;
+  readonly tooManyWait: () => AppError;
+}
+
+export interface Sets {
+  /** Runs the call in a set, or returns undefined if it does not fit into one. */
+  run<In, Out>(transaction: Transaction<In, Out>, input: In, deadline: number): Promise<Out> | undefined;
+}
+
+/** Whether there was no connection for the set, and another attempt would not help its calls either. */
+function hadNoConnection(error: unknown): boolean {
+  return error instanceof AppError || (error instanceof ConnectFailed && faultOf(error) !== 'lost');
+}
+
+export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooManyWait }: SetsOptions): Sets {
+  const setsMax = Math.max(1, Math.min(setConnectionsMax, connectionsMax - 1));
+  /** Calls that can run now, by transaction. No two of them, or of those that run, share a claim. */
+  const ready = new Map<AnyTransaction, Call[]>();
+  /** The claims of calls that are ready or run, and the calls that wait for them. */
+  const held = new Map<string, Call[]>();
+  let waiting = 0;
+  let running = 0;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled || running >= setsMax) return;
+    isScheduled = true;
+    // At the end of this turn of the event loop, so that calls of the same turn share a set.
+    setImmediate(() => {
+      isScheduled = false;
+      startSets();
+    });
+  }
+
+  function admit(call: Call): void {
+    for (const claim of call.claims) {
+      const line = held.get(claim);
+      if (line !== undefined) {
+        line.push(call);
+        return;
+      }
+    }
+    for (const claim of call.claims) held.set(claim, []);
+    const calls = ready.get(call.transaction);
+    if (calls === undefined) ready.set(call.transaction, [call]);
+    else calls.push(call);
+    schedule();
+  }
+
+  function release(call: Call): void {
+    const freed = call.claims.map((claim) => {
+      const line = held.get(claim) ?? [];
+      held.delete(claim);
+      return line;
+    });
+    for (const line of freed) for (const next of line) admit(next);
+  }
+
+  function take(calls: Call[]): Call[] {
+    let chars = 0;
+    let count = 0;
+    for (const call of calls) {
+      chars += call.chars;
+      if (count === setCallsMax || (chars > setCharsMax && count > 0)) break;
+      count += 1;
+    }
+    const taken = calls.splice(0, count);
+    for (const { timer } of taken) clearTimeout(timer);
+    waiting -= taken.length;
+    return taken;
+  }
+
+  function startSets(): void {
+    for (const [transaction, calls] of ready) {
+      if (running >= setsMax) return;
+      // Deleted and set again, so that each transaction has its turn.
+      ready.delete(transaction);
+      const taken = take(calls);
+      if (calls.length > 0) ready.set(transaction, calls);
+      running += 1;
+      void runSet(transaction, taken).finally(() => {
+        running -= 1;
+        startSets();
+      });
+    }
+  }
+
+  function settle(call: Call, result: Promise<unknown>): void {
+    result.then(call.resolve, call.reject).finally(() => release(call));
+  }
+
+  async function runSet(transaction: AnyTransaction, calls: readonly Call[]): Promise<void> {
+    const { steps, keepsPlans = false } = transaction.set as SetForm<unknown, unknown>;
+    const set: Transaction<unknown[], ReadonlyMap<number, unknown>> = { ...transaction, steps, keepsPlans };
+    const inputs = calls.map(({ input }) => input);
+    const deadline = Math.min(...calls.map((call) => call.deadline));
+    let results: ReadonlyMap<number, unknown> = new Map();
+    let unknown: unknown;
+    try {
+      results = await runOnce(set, inputs, deadline);
+    } catch (error) {
+      onFault(error);
+      const isUnknown = faultOf(error) === 'unknown';
+      if (hadNoConnection(error) || (isUnknown && !transaction.repeatable)) {
+        for (const call of calls) settle(call, Promise.reject(describeFault(error)));
+        return;
+      }
+      if (isUnknown) unknown = error;
+    }
+    for (const [i, call] of calls.entries())
+      settle(
+        call,
+        results.has(i)
+          ? Promise.resolve(results.get(i))
+          : runAlone(transaction, call.input, call.deadline, unknown),
+      );
+  }
+
+  /** The deadline has passed before the call was part of a set. */
+  function expire(call: Call): void {
+    waiting -= 1;
+    const calls = ready.get(call.transaction) ?? [];
+    const index = calls.indexOf(call);
+    if (index >= 0) {
+      calls.splice(index, 1);
+      if (calls.length === 0) ready.delete(call.transaction);
+      release(call);
+    } else
+      for (const claim of call.claims) {
+        const line = held.get(claim) ?? [];
+        if (line.includes(call)) line.splice(line.indexOf(call), 1);
+      }
+    call.reject(tooLate());
+  }
+
+  function run<In, Out>(
+    transaction: Transaction<In, Out>,
+    input: In,
+    deadline: number,
+  ): Promise<Out> | undefined {
+    const { set } = transaction;
+    const claims = set?.claims(input);
+    if (set === undefined || claims === undefined) return undefined;
+    const chars = set.sizeOf(input);
+    if (chars > callCharsMax) return undefined;
+    if (waiting >= waitingMax) return Promise.reject(tooManyWait());
+    return new Promise<Out>((resolve, reject) => {
+      const call: Call = {
+        transaction,
+        input,
+        claims,
+        chars,
+        deadline,
+        resolve: resolve as (out: unknown) => void,
+        reject,
+      };
+      waiting += 1;
+      call.timer = setTimeout(() => expire(call), Math.max(0, deadline - performance.now()));
+      admit(call);
+    });
+  }
+
+  return { run };
+}
