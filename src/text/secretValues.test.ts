@@ -114,6 +114,40 @@ describe('secret values', () => {
     );
   });
 
+  it('are masked as a whole where they overlap each other or themselves', () => {
+    const shown = (secrets: string[], text: string) => createSecretValues(secrets, mask).maskCut(text);
+    for (const secrets of [
+      ['abcdef', 'defghi'],
+      ['defghi', 'abcdef'],
+    ])
+      assert.equal(shown(secrets, '<abcdefghi>'), `<${mask}>`);
+    assert.equal(shown(['abcdef', 'bcd'], '<abcdef>bcd>'), `<${mask}>${mask}>`);
+    assert.equal(shown(['abab'], '<ababab>'), `<${mask}>`);
+    // Values that only touch each other are two.
+    assert.equal(shown(['abcd', 'efgh'], '<abcdefgh>'), `<${mask}${mask}>`);
+    const [long, other] = ['first-secret-0123456789-shared', 'shared-second-secret-abcdefghij'];
+    assert.equal(shown([long, other], `x ${long}-second-secret-ab… y`), `x ${mask}… y`);
+  });
+
+  it('leave nothing of themselves, whatever they overlap', () => {
+    const cases = fc.record({
+      secrets: fc.array(secret, { minLength: 1, maxLength: 4 }),
+      text: fc.string({ unit: letters, maxLength: 40 }),
+    });
+    fc.assert(
+      fc.property(cases, ({ secrets, text }) => {
+        const isHidden = Array.from({ length: text.length }, () => false);
+        for (const one of secrets)
+          for (let at = text.indexOf(one); at >= 0; at = text.indexOf(one, at + 1))
+            isHidden.fill(true, at, at + one.length);
+        const visible = [...isHidden.keys()].filter((i) => !isHidden[i]).map((i) => text[i]);
+        const shown = createSecretValues(secrets, mask).mask(text);
+        assert.equal(shown.replaceAll(mask, ''), visible.join(''));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('hold back nothing but what may begin one', () => {
     const values = createSecretValues(['secret', 'rets'], mask);
     assert.equal(values.settledLength('no'), 2);

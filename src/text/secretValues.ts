@@ -33,6 +33,7 @@ interface Value {
   readonly text: string;
   /** For each prefix, the length of the longest shorter prefix with which it ends (Knuth, Morris and Pratt). */
   borders: Uint32Array | undefined;
+  backwards: Value | undefined;
 }
 
 function bordersOf(text: string): Uint32Array {
@@ -72,8 +73,6 @@ function startAcross(text: string, at: number, value: string): number | undefine
   return found.length === 0 ? undefined : from + Math.min(...found);
 }
 
-const splitAtValues = (text: string, value: string) => text.split(value);
-
 /** How much of a value is masked if the rest is cut off; undefined if it is too short for that. */
 function cutLength({ length }: string): number | undefined {
   const least = Math.max(cutCharsMin, Math.ceil(length * cutShareMin));
@@ -95,31 +94,54 @@ function findBeginning(text: string, from: number, value: string): Range | undef
   return { start, end };
 }
 
-/** Returns the text around every beginning of the value that is long enough. */
-function splitAtBeginnings(text: string, value: string): string[] {
-  const parts: string[] = [];
-  let from = 0;
-  for (let found = findBeginning(text, 0, value); found; found = findBeginning(text, from, value)) {
-    parts.push(text.slice(from, found.start));
-    from = found.end;
-  }
-  return [...parts, text.slice(from)];
+/** Adds a range, and joins it with the last one if they overlap. */
+function addRange(ranges: Range[], range: Range): void {
+  const last = ranges.at(-1);
+  if (last === undefined || range.start >= last.end) return void ranges.push(range);
+  ranges[ranges.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
 }
 
-/** The same for every end of the value. */
-function splitAtEnds(text: string, value: string): string[] {
-  const length = cutLength(value);
-  if (length === undefined) return [text];
-  const end = value.slice(-length);
-  const parts: string[] = [];
-  let from = 0;
-  for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, from)) {
-    let start = at;
-    while (start > from && text[start - 1] === value[value.length - length - 1 - (at - start)]) start--;
-    parts.push(text.slice(from, start));
-    from = at + length;
+/** Every range in which the text agrees with the value from its beginning, as a whole or cut off. */
+function findAgreeing(text: string, value: Value): Range[] {
+  const least = cutLength(value.text) ?? value.text.length;
+  const beginning = value.text.slice(0, least);
+  const ranges: Range[] = [];
+  let i = text.indexOf(beginning);
+  if (i < 0) return ranges;
+  value.borders ??= bordersOf(value.text);
+  for (let length = 0; i < text.length; i++) {
+    while (length > 0 && text[i] !== value.text[length]) length = value.borders[length - 1] ?? 0;
+    if (text[i] === value.text[length]) length++;
+    if (length >= least) addRange(ranges, { start: i - length + 1, end: i + 1 });
+    if (length > 0) continue;
+    const next = text.indexOf(beginning, i + 1);
+    if (next < 0) break;
+    i = next - 1;
   }
-  return [...parts, text.slice(from)];
+  return ranges;
+}
+
+function reversed(text: string): string {
+  return text.split('').reverse().join('');
+}
+
+/** The same from its end. */
+function findEnds(text: string, value: Value): Range[] {
+  const length = cutLength(value.text);
+  if (length === undefined || !text.includes(value.text.slice(-length))) return [];
+  value.backwards ??= { text: reversed(value.text), borders: undefined, backwards: undefined };
+  return findAgreeing(reversed(text), value.backwards).map(({ start, end }) => ({
+    start: text.length - end,
+    end: text.length - start,
+  }));
+}
+
+/** Returns the text around the ranges. Those that overlap become one, so that nothing is left of either value. */
+function splitAt(text: string, ranges: readonly Range[]): string[] {
+  const joined: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) addRange(joined, range);
+  const parts = joined.map(({ start }, i) => text.slice(joined[i - 1]?.end ?? 0, start));
+  return [...parts, text.slice(joined.at(-1)?.end ?? 0)];
 }
 
 const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
@@ -130,11 +152,11 @@ function splitsCharacter(text: string, at: number): boolean {
   return at > 0 && isHigh(text.charCodeAt(at - 1)) && (at === text.length || isLow(text.charCodeAt(at)));
 }
 
-/** The values must not be empty. A longer one takes precedence. */
+/** The values must not be empty. Where some of them overlap, all of that is replaced with one mask. */
 export function createSecretValues(texts: Iterable<string>, mask: string): SecretValues {
   const values = [...new Set(texts)]
     .toSorted((a, b) => b.length - a.length)
-    .map((text): Value => ({ text, borders: undefined }));
+    .map((text): Value => ({ text, borders: undefined, backwards: undefined }));
 
   /** The nearest earlier position that no value and no character lies across. */
   function stepBack(text: string, at: number): number {
@@ -143,21 +165,22 @@ export function createSecretValues(texts: Iterable<string>, mask: string): Secre
     return values.reduce((earliest, { text: value }) => startAcross(text, earliest, value) ?? earliest, at);
   }
 
-  /** Whole values come first, so that the end of one is not taken for a part of another. */
-  function splitAll(text: string, splits: readonly ((part: string, value: string) => string[])[]): string[] {
-    return splits.reduce(
-      (all, split) =>
-        values.reduce((parts, { text: value }) => parts.flatMap((part) => split(part, value)), all),
-      [text],
+  /** Values are looked for one by one, because a single pattern of all of them can be too large. */
+  function splitBy(text: string, find: (text: string, value: Value) => Range[]): string[] {
+    return splitAt(
+      text,
+      values.flatMap((value) => find(text, value)),
     );
   }
 
   return {
     longest: values[0]?.text.length ?? 0,
-    // Values are replaced one by one, because a single pattern of all of them can be too large. What was replaced is
-    // taken out, so that no value is found in a mask.
-    mask: (text) => splitAll(text, [splitAtValues, splitAtBeginnings]).join(mask),
-    maskCut: (text) => splitAll(text, [splitAtValues, splitAtBeginnings, splitAtEnds]).join(mask),
+    mask: (text) => splitBy(text, findAgreeing).join(mask),
+    // Ends come last, as for text that arrives in pieces: the end of one value may be another one.
+    maskCut: (text) =>
+      splitBy(text, findAgreeing)
+        .flatMap((part) => splitBy(part, findEnds))
+        .join(mask),
     settledLength: (text) => {
       const begun = values.reduce((longest, value) => Math.max(longest, begunLength(text, value)), 0);
       for (let at = text.length - begun; ; ) {
