@@ -41,6 +41,8 @@ export interface RunInputs {
   loadPatch(): Promise<StartingPatch | undefined>;
   /** Values that must not appear in the log: those that enter the sandbox, and API keys that belong to them. */
   readonly hidden: readonly string[];
+  /** Reads the secrets that the user has now. A new one is not in the sandbox, but the user may tell it to the agent. */
+  readHidden(): Promise<readonly string[]>;
 }
 
 function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): string[] {
@@ -75,7 +77,11 @@ export function createInputs(options: InputsOptions) {
     return restoreMasks(masked, { ...noMcp, masked, secrets }).config;
   }
 
-  async function customSecretsOf(userId: number, names: readonly string[]): Promise<Record<string, string>> {
+  async function customSecretsOf(
+    userId: number,
+    { secrets_store: store }: FullSettings,
+  ): Promise<Record<string, string>> {
+    const names = Object.keys(store?.custom_secrets ?? {});
     const values: Record<string, string> = {};
     for (const name of names) {
       const value = await settings.openSecret(userId, 'custom', name);
@@ -110,8 +116,7 @@ export function createInputs(options: InputsOptions) {
     const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
     const searchKey = await settings.openSecret(userId, 'search_api_key', '');
     const mcp = withSearch(await mcpOf(conversation, request), searchUrl, searchKey);
-    const names = Object.keys(full.secrets_store?.custom_secrets ?? {});
-    const customSecrets = await customSecretsOf(userId, names);
+    const customSecrets = await customSecretsOf(userId, full);
     return {
       settings: full,
       instructions: request.conversation_instructions,
@@ -134,6 +139,10 @@ export function createInputs(options: InputsOptions) {
         ...Object.values(customSecrets),
         ...mcpValues(mcp),
         ...(modelKey === undefined ? [] : [modelKey]),
+        ...(await providerKeys.listValues(userId)),
+      ],
+      readHidden: async () => [
+        ...Object.values(await customSecretsOf(userId, await settings.read(userId))),
         ...(await providerKeys.listValues(userId)),
       ],
     };

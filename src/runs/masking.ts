@@ -19,8 +19,8 @@ const ownDetails: ReadonlySet<string> = new Set([
 ]);
 
 export interface Masking {
-  /** Masks this value as well from now on. */
-  hide(value: string): void;
+  /** Masks these values as well from now on. */
+  hide(...secrets: readonly string[]): void;
   text(text: string): string;
   /** Masks a text that is still being written. */
   stream(): MaskedStream;
@@ -71,8 +71,10 @@ export function createMasking(secrets: Iterable<string>): Masking {
   }
 
   return {
-    hide: (value) => {
-      for (const one of valuesOf(value)) hidden.add(one);
+    hide: (...more) => {
+      const added = more.flatMap(valuesOf).filter((value) => !hidden.has(value));
+      if (added.length === 0) return;
+      for (const value of added) hidden.add(value);
       values = createSecretValues(hidden, mask);
     },
     text,

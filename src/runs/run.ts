@@ -276,6 +276,7 @@ async function converse(
     beginTurn: async () => {
       await refuseOtherAgent(dependencies, context, environment);
       await policies.refresh().catch(onError);
+      await inputs.readHidden().then((values) => context.masking.hide(...values), onError);
       // The built-in agent always asks. Others are told when they start whether they have to.
       const isTold = mode === 'ask' || environment.agent.profile.id === 'builtin';
       if (policies.now().confirmationMode && !isTold) throw new NextRun();

@@ -102,6 +102,22 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
     });
   });
 
+describe('a secret that was stored while a run is active', () => {
+  it('is masked from the next turn on', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('say ready');
+    await runs.turns(id, 1);
+    const value = canary('late');
+    const { status } = await runs.service.ask('/api/secrets', { json: { name: 'LATE', value } });
+    assert.equal(status, 201);
+    await runs.say(id, `say I was told ${value}.`);
+    await runs.turns(id, 2);
+    const ofAgent = JSON.stringify((await runs.events(id)).filter(({ source }) => source === 'agent'));
+    assert.ok(ofAgent.includes('I was told **********.'));
+    assertWithout(['HEAD-', '-TAIL'], 'events of the agent', ofAgent);
+  });
+});
+
 describe('a secret that has entered a run', () => {
   it('is masked wherever the agent repeats it: in pieces, by lines, cut, in errors and in its last words', async (t) => {
     const runs = await startScene(t, 'process');

@@ -146,6 +146,7 @@ function createSimInputs(database: Database) {
       readSettings: async () => settingsWith((await choice()).confirmation_mode),
       readAgent: async () => (await choice()).agent ?? conversation.agent,
       hidden: [],
+      readHidden: async () => [],
     } as unknown as RunInputs;
   };
 }
