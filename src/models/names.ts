@@ -1,4 +1,4 @@
-// Names of models that existing clients use for models of known providers.
+// Names of models: what a name may be, and names that existing clients use for models of known providers.
 
 export const aliasPrefix = 'openhands/';
 
@@ -20,4 +20,19 @@ export function resolveModelName(name: string): string {
   const plain = name.slice(aliasPrefix.length);
   const provider = families.find(([start]) => start.test(plain))?.[1];
   return provider === undefined ? name : `${provider}/${plain}`;
+}
+
+/** Names become parts of URLs, log lines and configurations. Returns what is wrong, as the end of a sentence. */
+export function modelTextFault(name: string): string | undefined {
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name)
+    ? 'must not contain control characters or line breaks'
+    : undefined;
+}
+
+/** The same, and the name must have the form of one. */
+export function modelNameFault(name: string): string | undefined {
+  const parts = name === '' ? [] : name.split('/');
+  if (parts.some((part) => ['', '.', '..'].includes(part.trim())))
+    return 'must be a name such as openai/gpt-5, without empty parts and parts that are . or ..';
+  return modelTextFault(name);
 }

@@ -1,6 +1,7 @@
 // The settings. Fields are returned in this order, and the same schemas validate writes.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
 import { NullableMcpConfig, ShownMcpConfig } from '../mcp/schema.ts';
+import { modelTextFault } from '../models/names.ts';
 import { checked, kib, nullableText, orNull } from '../validation/schema.ts';
 import { urlFault } from '../validation/url.ts';
 
@@ -50,7 +51,11 @@ const fields = {
   max_iterations: integer(1, iterationsMax),
   security_analyzer: text(),
   confirmation_mode: maybe(),
-  llm_model: text('For example, anthropic/claude-sonnet-4-5; see /api/options/models.'),
+  // Existing clients store any text here, so the form of the name is left to the run.
+  llm_model: checked(
+    text('For example, anthropic/claude-sonnet-4-5; see /api/options/models.'),
+    modelTextFault,
+  ),
   llm_api_key: secret('The API key of the model.'),
   llm_api_key_set: Type.Boolean({ description: 'Whether an API key of the model is stored.' }),
   llm_base_url: checked(

@@ -49,6 +49,30 @@ for (const kind of databaseKinds) {
         .map((event: { extras: object; content: string }) => [event.extras, event.content]);
     }
 
+    it('refuses text that cannot be the name of a model, 422, and names the field', async () => {
+      const id = await created({});
+      for (const name of [
+        'openai/gpt\n5',
+        'a\u001b[31m',
+        'a\u2028b',
+        'deepseek/',
+        '/x',
+        'a//b',
+        'a/../b',
+        '..',
+        ' ',
+      ])
+        for (const { status, body } of [
+          await create({ llm_model: name }),
+          await patch(id, { llm_model: name }),
+        ]) {
+          assert.deepEqual([status, body.details?.[0]?.path], [422, 'llm_model'], JSON.stringify(name));
+          assert.match(body.error, /control characters|such as openai\/gpt-5/);
+        }
+      const { status, body } = await settings({ llm_model: 'openai/gpt\n5' });
+      assert.deepEqual([status, body.details[0].path], [422, 'llm_model']);
+    });
+
     describe('POST /api/conversations', () => {
       it('takes an agent and a model, which the info and the list show, 200', async () => {
         const model = 'anthropic/claude-opus-4-1';

@@ -1,6 +1,7 @@
 // The agent, the model and the approval mode of one conversation, which take precedence over the settings of its user.
 import Type from 'typebox';
-import { kib, nullableText, orNull } from '../../validation/schema.ts';
+import { modelNameFault } from '../../models/names.ts';
+import { checked, kib, nullableText, orNull } from '../../validation/schema.ts';
 
 const agentBytesMax = kib;
 const modelBytesMax = 4 * kib;
@@ -14,10 +15,13 @@ export const choiceFields = {
     }),
   ),
   llm_model: Type.Optional(
-    nullableText({
-      bytesMax: modelBytesMax,
-      description: 'The model of this conversation, such as openai/gpt-5; see /api/options/models.',
-    }),
+    checked(
+      nullableText({
+        bytesMax: modelBytesMax,
+        description: 'The model of this conversation, such as openai/gpt-5; see /api/options/models.',
+      }),
+      modelNameFault,
+    ),
   ),
   confirmation_mode: Type.Optional(
     orNull(Type.Boolean(), {
