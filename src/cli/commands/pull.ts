@@ -1,5 +1,4 @@
 // `parley pull`: brings the work of a conversation into a local repository.
-import { resolve } from 'node:path';
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { isBranchName } from '../../git/remote.ts';
@@ -9,11 +8,12 @@ import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { pullCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
-import { findLine } from '../folders/localGit.ts';
+import { type FolderLocation, locateFolder } from '../folders/folderLocation.ts';
+import type { Git } from '../folders/localGit.ts';
 import { getCommit, pullBranch } from '../folders/pullBranch.ts';
 import { pullChanges } from '../folders/pullChanges.ts';
 import { listNames, type PulledPatch, readPulledPatch } from '../folders/pulledPatch.ts';
-import { openUntrustedGit, type UntrustedGit } from '../folders/untrustedGit.ts';
+import { withUntrustedGit } from '../folders/untrustedGit.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { ask, canAsk } from '../terminal/prompt.ts';
 
@@ -24,9 +24,8 @@ interface Pull {
   readonly output: Output;
   readonly parley: Parley;
   readonly info: ConversationInfo;
-  readonly git: UntrustedGit;
-  readonly top: string;
-  readonly hasRepository: boolean;
+  readonly git: Git;
+  readonly location: FolderLocation;
 }
 
 /** The start of the id, as far as it may be in the name of a branch. */
@@ -54,9 +53,9 @@ function nothing({ output, info }: Pull): number {
 }
 
 async function toBranch(pull: Pull): Promise<number> {
-  const { options, output, info, git } = pull;
-  if (!pull.hasRepository)
-    throw new RefusalError('This folder is not a Git repository; use --apply, or name one with --folder.');
+  const { options, output, info, git, location } = pull;
+  if (typeof location.repository === 'string')
+    throw new RefusalError(`${location.repository} Use --apply, or name a repository with --folder.`);
   const name = options.branch ?? `parley/${shortName(info)}`;
   if (!isBranchName(name)) throw new RefusalError('The name of the branch is not valid in Git.');
   const since = await readPatch(pull, 'base');
@@ -94,14 +93,15 @@ async function confirmPull({ options, output }: Pull, reasons: readonly string[]
 }
 
 async function toWorkingTree(pull: Pull): Promise<number> {
-  const { output, info, git, top, hasRepository } = pull;
+  const { output, info, git, location } = pull;
+  const hasRepository = typeof location.repository !== 'string';
   const patch = await readPatch(pull, 'start');
   if (patch.paths.length === 0) return nothing(pull);
   if (hasRepository && patch.base !== undefined) await getCommit(git, patch.base);
   const pulled = await pullChanges({
     git,
     patch,
-    top,
+    top: location.root,
     hasRepository,
     mayGoOn: (reasons) => confirmPull(pull, reasons),
     backupRef: `refs/parley/before-${shortName(info)}`,
@@ -124,12 +124,11 @@ export const pull: Handler<typeof pullCommand> = async ({ args, options }) => {
   if (options.apply && options.branch !== undefined)
     throw new RefusalError('--branch names a new branch, and --apply creates none; leave out one of them.');
   const output = createOutput(options);
-  const folder = resolve(options.folder ?? '.');
-  const repository = await findLine(folder, ['rev-parse', '--show-toplevel']);
-  const top = repository ?? folder;
-  const git = await openUntrustedGit(top);
   const parley = connect();
   const info = await getConversation(parley, args.id);
-  const all = { options, output, parley, info, git, top, hasRepository: repository !== undefined };
-  return options.apply ? toWorkingTree(all) : toBranch(all);
+  const location = await locateFolder(options.folder ?? '.');
+  return withUntrustedGit(location, async (git) => {
+    const pull = { options, output, parley, info, git, location };
+    return options.apply ? toWorkingTree(pull) : toBranch(pull);
+  });
 };

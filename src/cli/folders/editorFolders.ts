@@ -3,7 +3,8 @@
 import type { ClientFolders, Folder } from '../../acp/clientFolders.ts';
 import { commandName } from '../../process/program.ts';
 import { shellWord } from '../../text/plainText.ts';
-import { findRoot, prepareFolder } from './prepareFolder.ts';
+import { locateFolder } from './folderLocation.ts';
+import { prepareFolder } from './prepareFolder.ts';
 
 /** Agents start in the top folder. */
 function instructions(subfolder: string) {
@@ -30,7 +31,7 @@ export function createEditorFolders(isLocal: boolean): ClientFolders {
   return {
     findRoot: async (cwd) => {
       try {
-        return (await findRoot(cwd)).root;
+        return (await locateFolder(cwd)).root;
       } catch {
         // A folder that does not exist any more may still have conversations.
         return cwd;
@@ -38,7 +39,7 @@ export function createEditorFolders(isLocal: boolean): ClientFolders {
     },
     open: async (cwd) => {
       if (!isLocal) return openCopy(cwd);
-      const { root, subfolder } = await findRoot(cwd);
+      const { root, subfolder } = await locateFolder(cwd);
       return {
         creation: { local_folder: root, client_folder: root, ...instructions(subfolder) },
         otherwise: () => openCopy(cwd),

@@ -110,7 +110,7 @@ describe('prepareFolder', () => {
     plain.write('.gitignore', '*.log\n');
     plain.write('x.log', 'x');
     const prepared = await prepareFolder(plain.path);
-    assert.deepEqual(Object.keys(prepared.creation), ['workspace_patch']);
+    assert.deepEqual(Object.keys(prepared.creation), ['workspace_patch', 'client_folder']);
     assert.match(
       prepared.notes.join(),
       /^The folder is not a Git repository\. The workspace starts with a copy of its 3 files\.$/,
@@ -156,14 +156,14 @@ describe('prepareFolder', () => {
     const plain = plainFolder(t);
     plain.write('large.bin', noise);
     const prepared = await prepareFolder(plain.path);
-    assert.deepEqual(prepared.creation, {});
+    assert.deepEqual(prepared.creation, { client_folder: plain.path });
     assert.match(prepared.notes.join(), /larger than 8 MiB.*starts with an empty workspace/);
   });
 
   it('never carries a home folder', async () => {
     for (const folder of [homedir(), '/']) {
       const { creation, notes } = await prepareFolder(folder);
-      assert.deepEqual(creation, {}, folder);
+      assert.deepEqual(creation, { client_folder: folder });
       assert.match(notes.join(), /The files of a home folder are not carried along/);
     }
   });

@@ -1,11 +1,9 @@
 // Carries a folder of this machine to a conversation: its repository and branch, and what is not pushed as a patch.
-import { realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { relative, resolve, sep } from 'node:path';
 import type { CreateConversation } from '../../client/parley.ts';
-import { RefusalError } from '../../errors.ts';
 import { plainLine } from '../../text/plainText.ts';
-import { findLine, runGit } from './localGit.ts';
+import { type FolderLocation, holdsHome, locateFolder } from './folderLocation.ts';
+import { withIsolatedGit } from './isolatedGit.ts';
+import { findLine, type Git } from './localGit.ts';
 import { type Repository, repositoryOf } from './remoteUrl.ts';
 import { emptyTree, readTreePatch, TooLargeError, type TreePatch } from './workingTree.ts';
 
@@ -21,6 +19,8 @@ export interface PreparedFolder {
   readonly subfolder: string;
 }
 
+type Prepared = Omit<PreparedFolder, 'subfolder'>;
+
 /** Where a repository can be cloned, and what of the folder the remote has. */
 interface Source extends Repository {
   readonly branch: string | undefined;
@@ -33,72 +33,54 @@ interface Source extends Repository {
 const shownCommitChars = 12;
 const boundariesMax = 100;
 
-/** The real path of a folder. Throws a RefusalError if there is none. */
-export function realFolder(path: string): string {
-  const shown = plainLine(path);
-  try {
-    const real = realpathSync(resolve(path));
-    if (statSync(real).isDirectory()) return real;
-  } catch (error) {
-    throw new RefusalError(`The folder ${shown} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
-  }
-  throw new RefusalError(`${shown} is not a folder.`);
-}
-
-/** The home folder and those above it: their files are not those of a project. */
-function holdsHome(folder: string): boolean {
-  const home = homedir();
-  return home === folder || home.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
 /** The remote of the current branch, or origin, or the only one. */
-async function findRemoteName(top: string, branch: string | undefined): Promise<string | undefined> {
-  const names = (await runGit(top, ['remote'])).stdout.toString().split('\n').filter(Boolean);
-  const configured = branch && (await findLine(top, ['config', `branch.${branch}.remote`]));
+async function findRemoteName(git: Git, branch: string | undefined): Promise<string | undefined> {
+  const names = (await git(['remote'])).stdout.toString().split('\n').filter(Boolean);
+  const configured = branch && (await findLine(git, ['config', `branch.${branch}.remote`]));
   if (configured && names.includes(configured)) return configured;
   if (names.includes('origin')) return 'origin';
   return names.length === 1 ? names[0] : undefined;
 }
 
 /** The name of the branch on the remote; undefined if the remote does not have it. */
-async function findRemoteBranch(top: string, remote: string, branch: string | undefined) {
+async function findRemoteBranch(git: Git, remote: string, branch: string | undefined) {
   if (branch === undefined) return undefined;
   const prefix = `refs/remotes/${remote}/`;
-  const upstream = await findLine(top, ['rev-parse', '--symbolic-full-name', `${branch}@{upstream}`]);
+  const upstream = await findLine(git, ['rev-parse', '--symbolic-full-name', `${branch}@{upstream}`]);
   for (const ref of [upstream, `${prefix}${branch}`])
-    if (ref?.startsWith(prefix) && (await findLine(top, ['rev-parse', '--verify', '--quiet', ref])))
+    if (ref?.startsWith(prefix) && (await findLine(git, ['rev-parse', '--verify', '--quiet', ref])))
       return ref.slice(prefix.length);
   return undefined;
 }
 
 /** The newest commit that both HEAD and the remote have; undefined if there is none. */
-async function findBase(top: string, remote: string): Promise<string | undefined> {
+async function findBase(git: Git, remote: string): Promise<string | undefined> {
   const range = ['HEAD', '--not', `--remotes=${remote}`];
-  const { stdout } = await runGit(top, ['rev-list', '--boundary', ...range]);
+  const { stdout } = await git(['rev-list', '--boundary', ...range]);
   const lines = stdout.toString().split('\n').filter(Boolean);
-  if (lines.length === 0) return findLine(top, ['rev-parse', 'HEAD']);
+  if (lines.length === 0) return findLine(git, ['rev-parse', 'HEAD']);
   const boundaries = lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1));
   if (boundaries.length === 0) return undefined;
   const [first] =
-    (await findLine(top, ['merge-base', 'HEAD', ...boundaries.slice(0, boundariesMax)]))?.split('\n') ?? [];
+    (await findLine(git, ['merge-base', 'HEAD', ...boundaries.slice(0, boundariesMax)]))?.split('\n') ?? [];
   return first;
 }
 
 /** A sentence if the service cannot clone what the folder is based on. */
-async function findSource(top: string): Promise<Source | string> {
-  if ((await findLine(top, ['rev-parse', '--verify', '--quiet', 'HEAD'])) === undefined)
+async function findSource(git: Git): Promise<Source | string> {
+  if ((await findLine(git, ['rev-parse', '--verify', '--quiet', 'HEAD'])) === undefined)
     return 'The repository has no commits yet.';
-  const localBranch = await findLine(top, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  const remote = await findRemoteName(top, localBranch);
-  const url = remote && (await findLine(top, ['remote', 'get-url', '--', remote]));
+  const localBranch = await findLine(git, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  const remote = await findRemoteName(git, localBranch);
+  const url = remote && (await findLine(git, ['remote', 'get-url', '--', remote]));
   if (!remote || url === undefined) return 'The repository has no remote to clone it from.';
   const repository = repositoryOf(url);
   if (repository === undefined) return `The remote ${plainLine(remote)} is not a repository on a Git host.`;
-  const base = await findBase(top, remote);
+  const base = await findBase(git, remote);
   if (base === undefined)
     return `No commit of the folder is known to be on the remote ${plainLine(remote)}: push, or run "git fetch".`;
-  const count = await findLine(top, ['rev-list', '--count', `${base}..HEAD`]);
-  const branch = await findRemoteBranch(top, remote, localBranch);
+  const count = await findLine(git, ['rev-list', '--count', `${base}..HEAD`]);
+  const branch = await findRemoteBranch(git, remote, localBranch);
   return { ...repository, branch, base, unpushed: Number(count ?? 0) };
 }
 
@@ -120,10 +102,10 @@ function toPatch(patch: Buffer, base?: string) {
   return { ...(base === undefined ? {} : { base_commit: base }), patch: patch.toString('base64') };
 }
 
-async function fromRepository(top: string, source: Source): Promise<Omit<PreparedFolder, 'subfolder'>> {
+async function fromRepository(git: Git, top: string, source: Source): Promise<Prepared> {
   const { repository, git_provider, branch, base, unpushed } = source;
   const hasHome = holdsHome(top);
-  const tree = await readTreePatch({ top, base, withUntracked: !hasHome, isPlain: false });
+  const tree = await readTreePatch({ git, top, base, withUntracked: !hasHome });
   const at = `${branch === undefined ? '' : `branch ${plainLine(branch)}, `}commit ${base.slice(0, shownCommitChars)}`;
   return {
     creation: {
@@ -146,18 +128,14 @@ async function fromRepository(top: string, source: Source): Promise<Omit<Prepare
 }
 
 /** The files themselves, if they are small enough; otherwise nothing. */
-async function fromFiles(
-  top: string,
-  isPlain: boolean,
-  why: string,
-): Promise<Omit<PreparedFolder, 'subfolder'>> {
+async function fromFiles(git: Git, top: string, why: string): Promise<Prepared> {
   const empty = (reason: string) => ({
     creation: {},
     notes: [`${why} ${reason} The conversation starts with an empty workspace.`],
   });
   if (holdsHome(top)) return empty('The files of a home folder are not carried along.');
   try {
-    const tree = await readTreePatch({ top, base: emptyTree, withUntracked: true, isPlain });
+    const tree = await readTreePatch({ git, top, base: emptyTree, withUntracked: true });
     if (tree.files === 0) return empty('The folder has no files.');
     return {
       creation: { workspace_patch: toPatch(tree.patch) },
@@ -172,27 +150,21 @@ async function fromFiles(
   }
 }
 
-/** The top folder of the repository that a folder is in, or the folder itself. Throws a RefusalError if there is none. */
-export async function findRoot(path: string) {
-  const folder = realFolder(path);
-  const found = await findLine(folder, ['rev-parse', '--show-toplevel']);
-  const root = found === undefined ? folder : realFolder(found);
-  return { root, isRepository: found !== undefined, subfolder: relative(root, folder).split(sep).join('/') };
+async function prepare(git: Git, { root, repository }: FolderLocation): Promise<Prepared> {
+  const source = typeof repository === 'string' ? repository : await findSource(git);
+  return typeof source === 'string' ? fromFiles(git, root, source) : fromRepository(git, root, source);
 }
 
 /**
  * Describes how a conversation starts with the state of a folder: everything that is committed or changed in it, but
- * not what Git ignores. Nothing in the folder is changed, and no credentials of its remote are returned. Without a
- * repository that can be cloned, the files themselves are carried along, if they are small enough.
+ * not what Git ignores. Nothing in the folder is changed, nothing that its repository names is executed, and no
+ * credentials of its remote are returned. Without a repository that can be cloned, the files themselves are carried
+ * along, if they are small enough.
  *
  * Throws a RefusalError if there is no such folder, Git is missing, or the changes are too large for a request.
  */
 export async function prepareFolder(path: string): Promise<PreparedFolder> {
-  const { root, isRepository, subfolder } = await findRoot(path);
-  const source = isRepository ? await findSource(root) : 'The folder is not a Git repository.';
-  const { creation, notes } =
-    typeof source === 'string'
-      ? await fromFiles(root, !isRepository, source)
-      : await fromRepository(root, source);
-  return { creation: { ...creation, client_folder: root }, notes, subfolder };
+  const location = await locateFolder(path);
+  const { creation, notes } = await withIsolatedGit(location, 'read', (git) => prepare(git, location));
+  return { creation: { ...creation, client_folder: location.root }, notes, subfolder: location.subfolder };
 }

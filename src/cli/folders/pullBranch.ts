@@ -1,8 +1,9 @@
 // Creates a branch with the work of an agent. Neither the working tree nor the index of the user is touched, and no
 // branch is moved.
 import { RefusalError } from '../../errors.ts';
+import type { Git } from './localGit.ts';
 import type { PulledPatch } from './pulledPatch.ts';
-import { type UntrustedGit, withTemporaryIndex } from './untrustedGit.ts';
+import { withTemporaryIndex } from './untrustedGit.ts';
 import { emptyTree } from './workingTree.ts';
 
 const namesMax = 1_000;
@@ -17,18 +18,18 @@ export interface PulledBranch {
 }
 
 interface BranchOptions {
-  readonly git: UntrustedGit;
+  readonly git: Git;
   readonly patch: PulledPatch;
   /** Such as `parley/01a1dd04`. If it is taken, it gets a number. */
   readonly name: string;
   readonly message: string;
 }
 
-async function lineOf(git: UntrustedGit, args: readonly string[], env: Record<string, string> = {}) {
+async function lineOf(git: Git, args: readonly string[], env: Record<string, string> = {}) {
   return (await git(args, { env })).stdout.toString().trim();
 }
 
-async function findCommit(git: UntrustedGit, name: string): Promise<string | undefined> {
+async function findCommit(git: Git, name: string): Promise<string | undefined> {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`], {
     allowed: [1, 128],
   });
@@ -36,7 +37,7 @@ async function findCommit(git: UntrustedGit, name: string): Promise<string | und
 }
 
 /** Throws if the repository does not have the commit at which a conversation began. */
-export async function getCommit(git: UntrustedGit, base: string): Promise<string> {
+export async function getCommit(git: Git, base: string): Promise<string> {
   const commit = await findCommit(git, base);
   if (commit !== undefined) return commit;
   throw new RefusalError(
@@ -63,12 +64,12 @@ function writeTree({ git, patch }: BranchOptions, parent: string | undefined): P
   });
 }
 
-async function hasCommitter(git: UntrustedGit): Promise<boolean> {
+async function hasCommitter(git: Git): Promise<boolean> {
   return (await git(['var', 'GIT_COMMITTER_IDENT'], { allowed: [128] })).code === 0;
 }
 
 /** Never moves a branch: the last argument makes git refuse one that exists. */
-async function createBranch(git: UntrustedGit, name: string, commit: string): Promise<boolean> {
+async function createBranch(git: Git, name: string, commit: string): Promise<boolean> {
   const { code } = await git(['update-ref', `refs/heads/${name}`, commit, '0'.repeat(40)], {
     allowed: [1, 128],
   });

@@ -4,8 +4,9 @@ import { copyFileSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../../errors.ts';
 import { plainLine } from '../../text/plainText.ts';
+import type { Git } from './localGit.ts';
 import { linksOut, listNames, type PulledPatch } from './pulledPatch.ts';
-import { type UntrustedGit, withTemporaryIndex } from './untrustedGit.ts';
+import { withTemporaryIndex } from './untrustedGit.ts';
 
 const refsMax = 1_000;
 const errorCharsMax = 300;
@@ -15,7 +16,7 @@ const backupIdentity = {
 };
 
 interface ChangesOptions {
-  readonly git: UntrustedGit;
+  readonly git: Git;
   readonly patch: PulledPatch;
   /** The top folder of the repository, or the folder itself. */
   readonly top: string;
@@ -34,7 +35,11 @@ export type PulledChanges =
 /** The files of the patch that have changes which are not committed, or are untracked or ignored. */
 async function findDirty({ git, patch, hasRepository }: ChangesOptions): Promise<string[]> {
   if (!hasRepository) return [];
-  const args = ['status', '--porcelain', '-z', '--untracked-files=all', '--ignored=matching', '--no-renames'];
+  const args = [
+    ...['status', '--porcelain', '-z', '--untracked-files=all', '--ignored=matching', '--no-renames'],
+    // For submodules, git would run in them with their own configuration.
+    '--ignore-submodules=all',
+  ];
   const { stdout } = await git(args);
   const lines = stdout.toString().split('\0').slice(0, -1);
   const dirty = new Set(lines.map((line) => line.slice(3)));
@@ -62,7 +67,7 @@ async function checkApplies({ git, patch }: ChangesOptions): Promise<void> {
   );
 }
 
-async function gitPath(git: UntrustedGit, name: string): Promise<string> {
+async function gitPath(git: Git, name: string): Promise<string> {
   const { stdout } = await git(['rev-parse', '--path-format=absolute', '--git-path', name]);
   return stdout.toString().replace(/\n$/, '');
 }

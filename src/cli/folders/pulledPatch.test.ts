@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../../test/support/localFolder.ts';
+import { locateFolder } from './folderLocation.ts';
 import { isSafePath, leadsOut, linksOut, readPulledPatch } from './pulledPatch.ts';
-import { openUntrustedGit } from './untrustedGit.ts';
+import { withUntrustedGit } from './untrustedGit.ts';
 
 const add = (path: string, mode = '100644', text = 'x') =>
   `diff --git a/${path} b/${path}\nnew file mode ${mode}\n--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+${text}\n\\ No newline at end of file\n`;
+
+async function readText(t: TestContext, text: string) {
+  const location = await locateFolder(temporaryFolder(t));
+  return withUntrustedGit(location, (git) => readPulledPatch(git, new Blob([text])));
+}
 
 describe('a pulled patch', () => {
   it('has only paths in the repository and out of .git, on every file system', () => {
@@ -35,8 +41,7 @@ describe('a pulled patch', () => {
     ] as const;
     for (const [path, target] of out) assert.ok(leadsOut(path, target), `${path} -> ${target}`);
     for (const [path, target] of inside) assert.ok(!leadsOut(path, target), `${path} -> ${target}`);
-    const git = await openUntrustedGit(temporaryFolder(t));
-    const read = (text: string) => readPulledPatch(git, new Blob([`# base: none\n${text}`]));
+    const read = (text: string) => readText(t, `# base: none\n${text}`);
     const text = add('a') + add('bad', '120000', '../x') + add('good', '120000', 'a') + add('z');
     const patch = await read(text);
     assert.deepEqual(patch.paths, ['a', 'bad', 'good', 'z']);
@@ -46,8 +51,7 @@ describe('a pulled patch', () => {
   });
 
   it('is refused if it writes elsewhere, or is not a patch', async (t) => {
-    const git = await openUntrustedGit(temporaryFolder(t));
-    const read = (text: string) => readPulledPatch(git, new Blob([text]));
+    const read = (text: string) => readText(t, text);
     for (const path of ['../x', '/tmp/x', '.git/hooks/post-checkout', 'a/.GIT/config'])
       await assert.rejects(read(`# base: none\n${add(path)}`), /Nothing was changed|git apply failed/, path);
     await assert.rejects(read('<html>'), /not a patch/);
@@ -57,11 +61,10 @@ describe('a pulled patch', () => {
   });
 
   it('names the files that programs of the user act on', async (t) => {
-    const git = await openUntrustedGit(temporaryFolder(t));
     const text = ['a', '.vscode/tasks.json', 'sub/.envrc', '.Husky/pre-commit']
       .map((path) => add(path))
       .join('');
-    const { guarded } = await readPulledPatch(git, new Blob([`# base: none\n${text}`]));
+    const { guarded } = await readText(t, `# base: none\n${text}`);
     assert.deepEqual(guarded, ['.vscode/tasks.json', 'sub/.envrc', '.Husky/pre-commit']);
   });
 });

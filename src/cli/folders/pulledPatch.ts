@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { RefusalError } from '../../errors.ts';
 import { isGuardedPath } from '../../git/guardedPaths.ts';
 import { plainLine } from '../../text/plainText.ts';
-import type { UntrustedGit } from './untrustedGit.ts';
+import type { Git } from './localGit.ts';
 
 export interface PulledPatch {
   /** The commit that the conversation began at; undefined if it began without a repository. */
@@ -38,7 +38,7 @@ export function isSafePath(path: string): boolean {
 }
 
 /** Reads only the headers: `numstat` names each file once, because there are no renames. */
-async function listPaths(git: UntrustedGit, bytes: Buffer): Promise<string[]> {
+async function listPaths(git: Git, bytes: Buffer): Promise<string[]> {
   if (bytes.length === 0) return [];
   const { stdout } = await git(['apply', '--numstat', '-z', '-'], { input: bytes });
   if (!isUtf8(stdout)) throw new RefusalError('The agent has written files whose names are not UTF-8.');
@@ -46,7 +46,7 @@ async function listPaths(git: UntrustedGit, bytes: Buffer): Promise<string[]> {
   return lines.map((line) => line.replace(/^(\d+|-)\t(\d+|-)\t/, ''));
 }
 
-export async function readPulledPatch(git: UntrustedGit, downloaded: Blob): Promise<PulledPatch> {
+export async function readPulledPatch(git: Git, downloaded: Blob): Promise<PulledPatch> {
   const all = Buffer.from(await downloaded.arrayBuffer());
   const [line = '', base] = firstLine.exec(all.toString('latin1', 0, firstLineChars)) ?? [];
   if (base === undefined) throw new RefusalError('The service returned something that is not a patch.');

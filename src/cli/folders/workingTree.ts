@@ -1,11 +1,8 @@
-// The state of a working tree as a patch: changed files and untracked ones that are not ignored. Neither the index nor
-// the objects of the repository are written.
-import { copyFileSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// The state of a working tree as a patch: changed files and untracked ones that are not ignored.
+import { lstatSync } from 'node:fs';
 import { RefusalError } from '../../errors.ts';
 import { plainLine } from '../../text/plainText.ts';
-import { runGit } from './localGit.ts';
+import { type Git, GitError } from './localGit.ts';
 
 const mib = 1_024 * 1_024;
 /** What the API accepts. */
@@ -14,6 +11,7 @@ export const patchBytesMax = 8 * mib;
 const untrackedBytesMax = 64 * mib;
 const untrackedFilesMax = 10_000;
 const namedMax = 3;
+const shownCommitChars = 12;
 
 /** Git knows this tree even if it is not stored. */
 export const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
@@ -30,14 +28,14 @@ export interface TreePatch {
 }
 
 interface TreeOptions {
+  /** It may change its index and write objects. */
+  readonly git: Git;
   /** The top folder of the working tree. */
   readonly top: string;
   /** A commit, or the empty tree. */
   readonly base: string;
   /** False if untracked files stay at home. */
   readonly withUntracked: boolean;
-  /** The folder has no repository: all of its files are untracked. */
-  readonly isPlain: boolean;
 }
 
 /** Names are bytes; this encoding maps each byte to a character. */
@@ -63,34 +61,6 @@ function checkUntracked(top: string, names: readonly string[]): void {
   );
 }
 
-/** Alternates are separated by colons, unless they are quoted. */
-function quoted(path: string): string {
-  return `"${path.replaceAll(/[\\"]/g, '\\$&')}"`;
-}
-
-async function absolutePath(top: string, name: string): Promise<string> {
-  const { stdout } = await runGit(top, ['rev-parse', '--path-format=absolute', '--git-path', name]);
-  return stdout.toString().replace(/\n$/, '');
-}
-
-/** An environment in which git reads the repository, but writes only to `temporary`. */
-async function readOnlyEnvironment({ top, isPlain }: TreeOptions, temporary: string) {
-  const index = { GIT_INDEX_FILE: join(temporary, 'index'), GIT_LITERAL_PATHSPECS: '1' };
-  if (isPlain) {
-    await runGit(temporary, ['init', '--quiet', '--bare', 'repository.git']);
-    return { ...index, GIT_DIR: join(temporary, 'repository.git'), GIT_WORK_TREE: top };
-  }
-  try {
-    copyFileSync(await absolutePath(top, 'index'), index.GIT_INDEX_FILE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  const objects = join(temporary, 'objects');
-  mkdirSync(objects);
-  const alternates = quoted(await absolutePath(top, 'objects'));
-  return { ...index, GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: alternates };
-}
-
 function splitNul(bytes: Buffer): string[] {
   return bytes.toString(byteText).split('\0').slice(0, -1);
 }
@@ -101,10 +71,21 @@ const diffArgs = [
   ...['--no-ext-diff', '--no-textconv', '--ignore-submodules=all'],
 ];
 
-async function readPatch(options: TreeOptions, env: Record<string, string>): Promise<TreePatch> {
-  const { top, base, withUntracked } = options;
+async function readDiff(git: Git, base: string): Promise<Buffer> {
+  try {
+    return (await git([...diffArgs, base, '--'])).stdout;
+  } catch (error) {
+    if (!(error instanceof GitError) || !/unable to read/.test(error.message)) throw error;
+    throw new RefusalError(
+      `The repository lacks objects of the commit ${base.slice(0, shownCommitChars)}. In a partial clone, "git diff ${base.slice(0, shownCommitChars)}" fetches them.`,
+    );
+  }
+}
+
+/** Throws TooLargeError if there is more than the API takes. */
+export async function readTreePatch({ git, top, base, withUntracked }: TreeOptions): Promise<TreePatch> {
   const listed = withUntracked
-    ? splitNul((await runGit(top, ['ls-files', '--others', '--exclude-standard', '-z'], { env })).stdout)
+    ? splitNul((await git(['ls-files', '--others', '--exclude-standard', '-z'])).stdout)
     : [];
   const nested = listed.filter((name) => name.endsWith('/'));
   const untracked = listed.filter((name) => !name.endsWith('/'));
@@ -112,23 +93,13 @@ async function readPatch(options: TreeOptions, env: Record<string, string>): Pro
   if (untracked.length > 0) {
     const input = Buffer.from(untracked.map((name) => `${name}\0`).join(''), byteText);
     const paths = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-    await runGit(top, ['add', '--intent-to-add', ...paths], { env, input });
+    await git(['add', '--intent-to-add', ...paths], { env: { GIT_LITERAL_PATHSPECS: '1' }, input });
   }
-  const { stdout: patch } = await runGit(top, [...diffArgs, base, '--'], { env });
+  const patch = await readDiff(git, base);
   if (patch.length > patchBytesMax)
     throw new TooLargeError(
       `The changes of the folder are larger than ${patchBytesMax / mib} MiB as a patch. Commit and push large files, or add them to .gitignore.`,
     );
   const files = patch.toString(byteText).match(/^diff --git /gm)?.length ?? 0;
   return { patch, files, untracked: untracked.length, nested: nested.map(shownName) };
-}
-
-/** Throws TooLargeError if there is more than the API takes. */
-export async function readTreePatch(options: TreeOptions): Promise<TreePatch> {
-  const temporary = mkdtempSync(join(tmpdir(), 'parley-folder-'));
-  try {
-    return await readPatch(options, await readOnlyEnvironment(options, temporary));
-  } finally {
-    rmSync(temporary, { recursive: true, force: true });
-  }
 }
