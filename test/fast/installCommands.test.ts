@@ -81,13 +81,19 @@ describe('parley agents', () => {
     );
     assert.ok(record.found.startsWith(join(dataDir, 'agents/some-agent/1.2.3-')));
 
-    assert.deepEqual((await parley('remove', 'some-agent')).stdout, 'Removed Some agent.\n');
+    const stays = 'Its profile stays in agents.json; --profile removes it, too.\n';
+    assert.deepEqual((await parley('remove', 'some-agent')).stdout, `Removed Some agent. ${stays}`);
     assert.deepEqual(readdirSync(join(dataDir, 'agents')), []);
     const again = await parley('remove', 'some-agent');
     assert.deepEqual(
       [again.status, again.stderr],
-      [2, 'parley: Some agent is not installed in the data folder.\n'],
+      [2, `parley: Some agent is not installed in the data folder. ${stays}`],
     );
+    assert.match((await parley('remove', 'qwen', '--profile')).stderr, /has no profile in agents\.json/);
+    const forgotten = await parley('remove', 'some-agent', '--profile');
+    assert.match(forgotten.stdout, /^Removed Some agent and its profile\. Restart the service/);
+    assert.deepEqual(JSON.parse(readFileSync(agentsFile, 'utf8')), { agents: [] });
+    assert.match((await parley('remove', 'some-agent')).stderr, /There is no such agent/);
   });
 
   it('add nothing that is hostile or known, keep what is in agents.json, and say why, 1', async (t) => {
@@ -100,7 +106,7 @@ describe('parley agents', () => {
     assert.equal(status, 1);
     assert.match(
       stderr,
-      /^Not added: \.\.\/\.\.\/x␛\[2J: id must match .*\nNot added: builtin: Parley already knows/,
+      /^Not added: \.\.\/\.\.\/x␛\[2J: id must match .*\nNot added: builtin: its id is reserved/,
     );
     assert.throws(() => statSync(agentsFile));
 
@@ -120,6 +126,7 @@ describe('parley agents', () => {
 
     for (const [content, expected] of [
       ['{', /m\.json is not JSON/],
+      ['[]', /m\.json has no manifests/],
       [`"${'x'.repeat(1_100_000)}"`, /is larger than 1048576 bytes/],
     ] as const) {
       const refused = await parley('add', write('m.json', content));
@@ -137,7 +144,14 @@ describe('parley agents', () => {
       (await parley('install', '../x')).stderr,
       /There is no such agent\. Known agents: builtin, opencode/,
     );
-    assert.match((await parley('install', 'builtin')).stderr, /is part of Parley and needs no installation/);
-    assert.match((await parley('install', 'qwen', '--version', 'latest')).stderr, /must be exact/);
+    const builtin = await parley('install', 'builtin');
+    assert.match(builtin.stderr, /is part of Parley and needs no installation/);
+    const latest = await parley('install', 'qwen', '--version', 'latest');
+    assert.match(latest.stderr, /--version must be exact, such as [\d.]+: a tag or a range/);
+    assert.deepEqual([builtin.stdout, latest.stdout], ['', '']);
+    assert.match(
+      (await parley('add', '/nonexistent/m.json')).stderr,
+      /There is no file \/nonexistent\/m\.json/,
+    );
   });
 });

@@ -27,7 +27,11 @@ interface InstallOptions extends Pick<NpmInstall, 'npm' | 'signal' | 'onDownload
   readonly version?: string | undefined;
 }
 
-function packagesOf({ id, name, packages, install }: Profile, version: string | undefined): PinnedPackage[] {
+/** What to install. Throws RefusalError if there is nothing, or the version is not exact. */
+export function packagesOf(
+  { id, name, packages, install }: Profile,
+  version: string | undefined,
+): PinnedPackage[] {
   const [first, ...others] = packages ?? [];
   if (first === undefined) {
     const remedy = install === undefined ? '' : ` Install it with: ${install}`;
@@ -38,7 +42,9 @@ function packagesOf({ id, name, packages, install }: Profile, version: string | 
     );
   }
   if (version !== undefined && !exactVersion.test(version))
-    throw new RefusalError('The version must be exact, such as 1.2.3.');
+    throw new RefusalError(
+      `--version must be exact, such as ${first.version}: a tag or a range could change what runs.`,
+    );
   return [{ ...first, version: version ?? first.version }, ...others];
 }
 

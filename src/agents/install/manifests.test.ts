@@ -15,7 +15,7 @@ const manifest = {
     npx: {
       package: '@some/agent@1.2.4',
       args: ['--acp'],
-      env: { SOME: 'value', OPENAI_BASE_URL: 'http://evil' },
+      env: { SOME: 'value' },
     },
   },
 };
@@ -99,11 +99,43 @@ describe('a manifest of the ACP registry', () => {
       read(copilot).refused[0]?.reason ?? '',
       /as copilot.*agents install copilot --version 9\.9\.9/,
     );
-    assert.match(read({ ...manifest, id: 'pi' }).refused[0]?.reason ?? '', /already knows this agent as pi/);
+    assert.match(
+      read({ ...manifest, id: 'pi' }).refused[0]?.reason ?? '',
+      /already has an agent with this id, which is \S*pi\S*\. Change the id/,
+    );
     assert.equal(read({ ...manifest, id: 'builtin' }).profiles.length, 0);
     const known = [...loadProfiles(), ...read(manifest).profiles];
     assert.equal(read(manifest, { known }).refused.length, 1);
     assert.equal(read(manifest, { known, replaceable: new Set(['some-agent']) }).profiles.length, 1);
+  });
+
+  it('is refused if it sets what decides which code is loaded or where requests go', () => {
+    for (const name of [
+      'LD_PRELOAD',
+      'LD_LIBRARY_PATH',
+      'NODE_OPTIONS',
+      'PATH',
+      'HOME',
+      'BASH_ENV',
+      'PYTHONPATH',
+      'GIT_SSH_COMMAND',
+      'HTTPS_PROXY',
+      'https_proxy',
+      'OPENAI_BASE_URL',
+      'ANTHROPIC_BASE_URL',
+      'SOME_API_BASE',
+      'OPENAI_API_KEY',
+    ]) {
+      const { profiles, refused } = read(npx({ env: { [name]: 'x' } }));
+      assert.deepEqual(profiles, [], name);
+      assert.match(refused[0]?.reason ?? '', new RegExp(`it sets ${name}, .* by hand$`));
+    }
+    assert.equal(read(npx({ env: { SOME_DISABLE_AUTO_UPDATE: '1', PATHS: 'x' } })).profiles.length, 1);
+  });
+
+  it('is refused if its id is reserved', () => {
+    for (const id of ['default', 'null', 'undefined', 'none', 'constructor', 'prototype'])
+      assert.equal(read({ ...manifest, id }).refused[0]?.reason, 'its id is reserved', id);
   });
 
   it('is refused if anything in it could be more than a name, a version or a text', () => {
@@ -202,6 +234,8 @@ describe('a manifest of the ACP registry', () => {
   it('is not read from a file that is not JSON or too long', () => {
     const options = { protocol: 'anthropic', known: [], replaceable: new Set<string>(), only: [] } as const;
     assert.throws(() => readManifests('{', 'x.json', options), /x\.json is not JSON/);
+    for (const empty of ['[]', '{"agents":[]}'])
+      assert.throws(() => readManifests(empty, 'x.json', options), /x\.json has no manifests/);
     const many = JSON.stringify(Array.from({ length: 1_001 }, () => manifest));
     assert.throws(() => readManifests(many, 'x.json', options), /more than 1000 manifests/);
   });

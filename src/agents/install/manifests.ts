@@ -31,7 +31,31 @@ const Manifest = Type.Object({
 type Manifest = Static<typeof Manifest>;
 const checkManifest = compileCheck(Manifest);
 
-/** The variables that programs usually read. They win over those of a manifest, which could redirect the requests. */
+/** Names of the built-in agent, ids that look like a choice of no agent, and names that every object of JavaScript has. */
+const reservedIds: ReadonlySet<string> = new Set([
+  ...Object.keys(aliases),
+  'builtin',
+  'constructor',
+  'default',
+  'none',
+  'null',
+  'prototype',
+  'undefined',
+]);
+
+/**
+ * Variables that change which code is loaded, or where requests and their keys go. A manifest needs none of them; an
+ * operator who does can write the profile by hand.
+ */
+const refusedVariables: readonly RegExp[] = [
+  /^(LD|DYLD|NODE|NPM|GIT|SSH|SSL|JAVA|PARLEY)_/i,
+  /^(PATH|HOME|TMPDIR|SHELL|ENV|BASH_ENV|IFS|PYTHON.*|PERL.*|RUBY.*)$/i,
+  /_PROXY$/i,
+  /_(BASE_URL|API_BASE|API_URL|API_HOST|ENDPOINT)$/i,
+  /_(API_KEY|AUTH_TOKEN)$/i,
+];
+
+/** The variables that programs usually read. */
 const modelVariables: Readonly<Record<Protocol, Program['env']>> = {
   'openai-chat': { OPENAI_API_KEY: '{token}', OPENAI_BASE_URL: '{base}', OPENAI_MODEL: '{model}' },
   'openai-responses': { OPENAI_API_KEY: '{token}', OPENAI_BASE_URL: '{base}', OPENAI_MODEL: '{model}' },
@@ -84,6 +108,13 @@ function toProfile(manifest: Manifest, protocol: Protocol): Profile {
     throw new RefusalError(reason ?? 'it has no distribution that Parley knows');
   }
   const pinned = packageOf(manifest, npx.package);
+  const [refused] = Object.keys(npx.env ?? {}).filter((one) =>
+    refusedVariables.some((rule) => rule.test(one)),
+  );
+  if (refused !== undefined)
+    throw new RefusalError(
+      `it sets ${refused.slice(0, shownMax)}, which can change what is loaded or where requests go. If it needs that, add a profile by hand`,
+    );
   const program = {
     package: pinned.name,
     ...(npx.cmd === undefined ? {} : { command: npx.cmd }),
@@ -103,12 +134,15 @@ function findConflict(
   { known, replaceable }: ManifestOptions,
 ): string | undefined {
   const [{ name, version } = { name: '', version: '' }] = packages;
-  const same = known.find((one) => one.id !== id && one.packages?.[0]?.name === name);
-  if (same !== undefined || (known.some((one) => one.id === id) && !replaceable.has(id))) {
-    const owner = same?.id ?? id;
-    return `Parley already knows this agent as ${owner}. To get this version: ${commandName} agents install ${owner} --version ${version}`;
-  }
-  return Object.hasOwn(aliases, id) ? 'its id is reserved' : undefined;
+  if (reservedIds.has(id)) return 'its id is reserved';
+  const isSame = ({ packages: others }: Profile) => others?.[0]?.name === name;
+  const owner = known.find((one) => isSame(one) && !(one.id === id && replaceable.has(id)));
+  if (owner !== undefined)
+    return `Parley already knows this agent as ${owner.id}. To get this version: ${commandName} agents install ${owner.id} --version ${version}`;
+  const other = known.find((one) => one.id === id);
+  if (other === undefined || replaceable.has(id)) return undefined;
+  const what = other.packages?.[0]?.name ?? 'another program';
+  return `Parley already has an agent with this id, which is ${what}. Change the id in the manifest, or use --replace if the other one is in your agents.json`;
 }
 
 function readOne(json: unknown, options: ManifestOptions): Profile {
@@ -135,6 +169,7 @@ export function readManifests(
   { only, ...options }: ManifestOptions & { readonly only: readonly string[] },
 ): ReadManifests {
   const all = listOf(parseOperatorFile(text, file, Type.Unknown()));
+  if (all.length === 0) throw new RefusalError(`${file} has no manifests.`);
   if (all.length > manifestsMax) throw new RefusalError(`${file} has more than ${manifestsMax} manifests.`);
   const profiles: Profile[] = [];
   const refused: { id: string; reason: string }[] = [];

@@ -29,21 +29,37 @@ function readExisting(agentsFile: string): unknown[] {
   return text === undefined ? [] : parseOperatorFile(text, agentsFile, AnyProfiles).agents;
 }
 
+function writeAll(agentsFile: string, agents: readonly unknown[]): void {
+  const text = `${JSON.stringify({ agents }, null, 2)}\n`;
+  parseOperatorFile(text, agentsFile, AnyProfiles);
+  const mode = statSync(agentsFile, { throwIfNoEntry: false })?.mode ?? newFileMode;
+  replaceFile(agentsFile, text, mode & 0o777);
+}
+
 /** Throws RefusalError if the file would become invalid. */
 function writeProfiles(agentsFile: string, existing: readonly unknown[], added: readonly Profile[]): void {
   const kept = existing.filter((profile) => added.every(({ id }) => idOf(profile) !== id));
-  const agents = [...kept, ...added];
-  const text = `${JSON.stringify({ agents }, null, 2)}\n`;
-  parseOperatorFile(text, agentsFile, AnyProfiles);
   readProfiles(JSON.stringify({ agents: added }), agentsFile);
-  const mode = statSync(agentsFile, { throwIfNoEntry: false })?.mode ?? newFileMode;
-  replaceFile(agentsFile, text, mode & 0o777);
+  writeAll(agentsFile, [...kept, ...added]);
+}
+
+/** Whether the operator's file has a profile with this id. */
+export function hasOwnProfile(agentsFile: string, id: string): boolean {
+  return readExisting(agentsFile).some((profile) => idOf(profile) === id);
+}
+
+/** Removes a profile from the operator's file. */
+export function removeOwnProfile(agentsFile: string, id: string): void {
+  writeAll(
+    agentsFile,
+    readExisting(agentsFile).filter((profile) => idOf(profile) !== id),
+  );
 }
 
 export const addAgents: Handler<typeof agentsAddCommand> = async ({ args, options }) => {
   const { agentsFile, dataDir } = readConfig(process.env);
   const text = readOperatorFile(args.file, 'manifests');
-  if (text === undefined) throw new RefusalError('There is no such file.');
+  if (text === undefined) throw new RefusalError(`There is no file ${plainLine(args.file)}.`);
   const existing = readExisting(agentsFile);
   const ids = existing.map(idOf).filter((id) => typeof id === 'string');
   const shipped = loadProfiles().filter(({ id }) => !ids.includes(id));

@@ -1,11 +1,11 @@
 // `parley agents install` and `agents remove`.
 import { knownAgentsSentence } from '../../agents/choose.ts';
 import { findAgent } from '../../agents/find.ts';
-import { installAgent, removeAgent } from '../../agents/install/install.ts';
+import { installAgent, packagesOf, removeAgent } from '../../agents/install/install.ts';
 import { findNpm } from '../../agents/install/npm.ts';
-import type { Profile } from '../../agents/profileSchema.ts';
+import type { PinnedPackage, Profile } from '../../agents/profileSchema.ts';
 import { findProfile } from '../../agents/profiles.ts';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { ensureDataDir } from '../../db/open.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
@@ -16,6 +16,7 @@ import { exits } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { readableProfiles } from './agents.ts';
+import { hasOwnProfile, removeOwnProfile } from './agentsAdd.ts';
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const progressEveryMs = 1_000;
@@ -53,23 +54,22 @@ function showInstalling({ isLive, text }: Output, what: string) {
   };
 }
 
-function describePackages({ packages = [] }: Profile, version: string | undefined): string {
-  return packages
-    .map((one, i) => `${one.name} ${i === 0 ? (version ?? one.version) : one.version}`)
-    .join(' and ');
+function describePackages(packages: readonly PinnedPackage[]): string {
+  return packages.map(({ name, version }) => `${name} ${version}`).join(' and ');
 }
 
 export const installNamedAgent: Handler<typeof agentsInstallCommand> = async ({ args, options }) => {
   const config = readConfig(process.env);
   const { agentsDir, dataDir } = config;
   const profile = getProfile(readableProfiles(config), args.agent);
+  const packages = packagesOf(profile, options.version);
   const output = createOutput({ json: false });
   const npm = findNpm();
   ensureDataDir(dataDir);
   process.umask(readableByAll);
   return untilInterrupted(endingSignals, async (signal) => {
     const { version } = options;
-    const progress = showInstalling(output, describePackages(profile, version));
+    const progress = showInstalling(output, describePackages(packages));
     const { onDownload } = progress;
     try {
       const found = await installAgent({ profile, agentsDir, version, npm, signal, onDownload });
@@ -85,15 +85,31 @@ export const installNamedAgent: Handler<typeof agentsInstallCommand> = async ({ 
   });
 };
 
-export const removeNamedAgent: Handler<typeof agentsRemoveCommand> = async ({ args }) => {
+/** What to know about an agent after it was removed. */
+async function restOf(profile: Profile, { agentsDir }: Config): Promise<string> {
+  const found = await findAgent(profile, { agentsDir });
+  if (profile.id === 'builtin') return ' It is part of Parley.';
+  return 'lacks' in found ? '' : ` It is still found at ${found.foundAt}.`;
+}
+
+export const removeNamedAgent: Handler<typeof agentsRemoveCommand> = async ({ args, options }) => {
   const config = readConfig(process.env);
-  const { agentsDir } = config;
+  const { agentsDir, agentsFile } = config;
   const profile = getProfile(readableProfiles(config), args.agent);
-  const { id, name } = profile;
+  const { id } = profile;
+  const name = plainLine(profile.name);
+  const { text } = createOutput({ json: false });
+  const isOwn = hasOwnProfile(agentsFile, id);
+  if (options.profile && !isOwn) throw new RefusalError(`${name} has no profile in agents.json.`);
   const isRemoved = await removeAgent(agentsDir, id);
-  const rest = await findAgent(profile, { agentsDir });
-  const inPath = 'lacks' in rest ? '' : ` It is still found at ${rest.foundAt}.`;
-  if (!isRemoved) throw new RefusalError(`${name} is not installed in the data folder.${inPath}`);
-  createOutput({ json: false }).text(`Removed ${plainLine(name)}.${inPath}\n`);
+  if (options.profile) {
+    removeOwnProfile(agentsFile, id);
+    text(`Removed ${name} and its profile. Restart the service, so that it forgets the agent.\n`);
+    return exits.done;
+  }
+  const hint = isOwn ? ` Its profile stays in agents.json; --profile removes it, too.` : '';
+  const rest = (await restOf(profile, config)) + hint;
+  if (!isRemoved) throw new RefusalError(`${name} is not installed in the data folder.${rest}`);
+  text(`Removed ${name}.${rest}\n`);
   return exits.done;
 };

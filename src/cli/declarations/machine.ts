@@ -87,10 +87,15 @@ export const agentsRemoveCommand = declare({
   name: 'agents remove',
   summary: 'Remove an agent from the data folder',
   description:
-    'Removes what "agents install" has installed. Conversations that are running with it will fail. Agents in the PATH and profiles in agents.json stay.',
+    'Removes what "agents install" has installed. Conversations that are running with it will fail. Agents in the PATH stay, and so do profiles in agents.json, unless --profile is given.',
   arguments: [{ name: 'agent', help: 'The id of the agent, as "agents list" shows it.' }],
-  options: {},
-  examples: ['agents remove opencode'],
+  options: {
+    profile: {
+      type: 'boolean',
+      help: 'Also remove its profile from agents.json, which "agents add" has added.',
+    },
+  },
+  examples: ['agents remove opencode', 'agents remove some-agent --profile'],
 });
 
 export const agentsTestCommand = declare({
