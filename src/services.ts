@@ -235,6 +235,12 @@ export function createServices({ config, logger, database, vault, owner, closers
     config.role === 'api'
       ? undefined
       : startWork(database, runtime, closers, uploads.deliver, onBackgroundError);
+  const repositories = createRepositories({
+    settings,
+    gitHosts: config.gitHosts,
+    allowPrivate,
+    times: times.gitProviders,
+  });
   const conversations = createConversations({
     database,
     vault,
@@ -242,6 +248,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     waiting: createWaitingBound({ database, max: config.waitingMax }),
     choices,
     findFolderFault: localFolders.findFault,
+    findRepositoryFault: repositories.findFault,
     note: () => (worker?.isFull() ? allBusy : null),
     nextId: createIds(),
     onBackgroundError,
@@ -305,12 +312,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       agentsDir: config.agentsDir,
       runsConversations: config.role !== 'api',
     }),
-    repositories: createRepositories({
-      settings,
-      gitHosts: config.gitHosts,
-      allowPrivate,
-      times: times.gitProviders,
-    }),
+    repositories,
     mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
     models,
     runtime,

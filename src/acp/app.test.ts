@@ -290,10 +290,20 @@ describe('an ACP session', () => {
   it('starts in another way if the service does not accept the folder, and links files in it', async (t) => {
     const { connect, events } = await start(t);
     const root = '/home/me/project';
+    const reasons: string[] = [];
     const copy: Folder = { creation: { client_folder: root }, notes: (id) => [`A copy for ${id}.`] };
     const folders: ClientFolders = {
       findRoot: async () => root,
-      open: async () => ({ creation: { local_folder: root }, otherwise: async () => copy }),
+      open: async () => ({
+        creation: { local_folder: root },
+        otherwise: async () => ({
+          creation: { repository: 'https://git.example.com/a/b', workspace_patch: { patch: '' } },
+          otherwise: async (reason) => {
+            reasons.push(reason);
+            return copy;
+          },
+        }),
+      }),
     };
     const client = await connect({ capabilities: { session: { notices: {} } } }, folders);
     const cwd = `${root}/src`;
@@ -305,6 +315,9 @@ describe('an ACP session', () => {
       .updates(sessionId)
       .flatMap((update) => (update.sessionUpdate === 'notice' ? [update.title] : []));
     assert.equal(notices[0], `A copy for ${sessionId}.`);
+    assert.deepEqual(reasons, [
+      'The URL of the repository is not one of the git providers in your settings.',
+    ]);
     const [message] = (await events(sessionId)).filter(({ action }) => action === 'message');
     assert.equal(message?.message, '[@a b.ts](src/a%20b.ts#L3)');
   });

@@ -11,8 +11,8 @@ export interface Folder {
   readonly creation: Partial<CreateConversation>;
   /** What the workspace of the conversation starts with, in sentences for the user. */
   notes?(conversationId: string): readonly string[];
-  /** Another way, for a service that does not accept this one. */
-  otherwise?(): Promise<Folder>;
+  /** Another way, for a service that does not accept this one and gives this reason. */
+  otherwise?(reason: string): Promise<Folder>;
 }
 
 /** The folders on the machine of the client, if that is the machine of this program. */

@@ -62,8 +62,10 @@ const listedFields = ({
   updatedAt,
 });
 
-function refusesLocalFolder(error: unknown): boolean {
-  return error instanceof ParleyError && error.details.some(({ path }) => path === 'local_folder');
+/** Whether the service does not accept how the conversation should start with a folder. */
+function refusesFolder(error: unknown): error is ParleyError {
+  const fields = ['local_folder', 'repository'];
+  return error instanceof ParleyError && error.details.some(({ path }) => fields.includes(path));
 }
 
 export function createSessions({ parley, folders }: SessionsOptions) {
@@ -206,11 +208,14 @@ export function createSessions({ parley, folders }: SessionsOptions) {
     const create = ({ creation }: Folder) =>
       parley.conversations.create({ ...creation, ...(mcp === undefined ? {} : { mcp_config: mcp }) });
     let folder = (await folders?.open(cwd)) ?? { creation: { client_folder: cwd } };
-    const { conversation_id: id } = await create(folder).catch(async (error) => {
-      if (folder.otherwise === undefined || !refusesLocalFolder(error)) throw error;
-      folder = await folder.otherwise();
-      return create(folder);
-    });
+    const createWith = (chosen: Folder): ReturnType<typeof create> => {
+      folder = chosen;
+      return create(chosen).catch(async (error) => {
+        if (chosen.otherwise === undefined || !refusesFolder(error)) throw error;
+        return createWith(await chosen.otherwise(error.message));
+      });
+    };
+    const { conversation_id: id } = await createWith(folder);
     const answered = Promise.withResolvers<void>();
     const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [], answered: answered.promise };
     const options = await openOne(client, opening, release);

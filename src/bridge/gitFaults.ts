@@ -16,18 +16,20 @@ export function statusFault(status: number, { remote, hasToken, toPush }: GitReq
   const { host } = new URL(remote.origin);
   const { path, provider } = remote;
   const noToken = `and no ${provider} token is set in your settings`;
+  const advice = 'Store one there, and try again.';
   switch (status) {
     // Never 401, because git would ask for a password.
     case 401:
     case 403:
-      if (!hasToken) return [403, `${host} requires an access token for ${path}, ${noToken}.`];
+      if (!hasToken) return [403, `${host} requires an access token for ${path}, ${noToken}. ${advice}`];
       return [
         403,
         `${host} does not allow the token in your settings to ${toPush ? 'push to' : 'read'} ${path}.`,
       ];
     case 404:
     case 410:
-      if (!hasToken) return [404, `${host} has no repository ${path}, or it is private ${noToken}.`];
+      if (!hasToken)
+        return [404, `${host} has no repository ${path}, or it is private ${noToken}. ${advice}`];
       return [404, `${host} has no repository ${path} that the token in your settings can access.`];
     case 429:
       return [429, `${host} has received too many requests. Try again later.`];

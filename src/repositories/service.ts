@@ -157,6 +157,16 @@ export function createRepositories(options: RepositoriesOptions) {
     throw fault;
   }
 
+  /** Why the repository cannot be at one of the user's providers, as a sentence. Nobody is asked. */
+  async function findFault(
+    userId: number,
+    named: { readonly repository: string; readonly provider: GitProvider | null },
+  ): Promise<string | undefined> {
+    const userHosts = (await settings.read(userId)).provider_tokens_set ?? {};
+    const found = findRemote({ ...named, userHosts, gitHosts });
+    return 'fault' in found ? found.fault : undefined;
+  }
+
   /** The user at the first provider that accepts its token. */
   async function anyUser(caller: RepositoriesCaller): Promise<GitUser> {
     const { stored, hosts, provider } = await open(caller);
@@ -215,6 +225,7 @@ export function createRepositories(options: RepositoriesOptions) {
   }
 
   return {
+    findFault,
     anyUser,
     listAll,
     tasks,

@@ -93,7 +93,7 @@ describe('a run with a repository', () => {
       'there is no token',
       null,
       {},
-      /^127\.0\.0\.1:\d+ requires an access token for team\/app, and no github token is set in your settings\.$/,
+      /^127\.0\.0\.1:\d+ requires an access token for team\/app, and no github token is set in your settings\. Store one there, and try again\.$/,
     ],
     [
       'there is no such branch',

@@ -86,6 +86,24 @@ describe('parley new --folder', () => {
     assert.deepEqual(await runs.turns('c', 1), ['carried\n']);
   });
 
+  it('starts with the files if the service does not know the host of the repository', async (t) => {
+    const { folder, runs, line } = await begin(t);
+    changeEverything(folder);
+    for (const [id, url] of Object.entries({
+      'c-https': 'https://git.company.example/team/app.git',
+      'c-ssh': 'git@git.company.example:team/app.git',
+    })) {
+      folder.git('remote', 'set-url', 'origin', url);
+      const ran = await line.run(['new', '--folder', folder.path, '--id', id, 'cat src/a.ts']);
+      assert.equal(ran.code, 0, ran.stderr);
+      assert.match(
+        ran.stderr,
+        /^The URL of the repository is not one of the git providers in your settings\..*The workspace starts with a copy of its 8 files\.$/m,
+      );
+      assert.deepEqual(await runs.turns(id, 1), ['a\nB\nc\n']);
+    }
+  });
+
   it('refuses a repository beside a folder, and what is not a patch', async (t) => {
     const { folder, runs, line } = await begin(t, {});
     const both = await line.run(['new', '--folder', folder.path, '--repo', 'a/b', 'x']);

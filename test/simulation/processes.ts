@@ -115,6 +115,7 @@ function createApi({ database, vault, clock, choices, nextId, waitingMax, onBack
       waiting: { over: () => undefined, add: () => {} },
       choices,
       findFolderFault: async () => undefined,
+      findRepositoryFault: async () => undefined,
       nextId,
       onBackgroundError,
       clock,

@@ -57,6 +57,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
       providerKeys: createProviderKeys({ settings, modelHosts: {} }),
     }),
     findFolderFault: async () => undefined,
+    findRepositoryFault: async () => undefined,
     nextId: createIds(),
     onBackgroundError: fail,
   });

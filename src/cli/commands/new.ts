@@ -1,5 +1,5 @@
 // `parley new` and `parley run`: start a conversation.
-import type { CreateConversation, ParleyError } from '../../client/parley.ts';
+import { type CreateConversation, ParleyError } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { plainLine, shellWord } from '../../text/plainText.ts';
@@ -8,7 +8,7 @@ import { connect } from '../connection/connection.ts';
 import type { newCommand, runCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
 import { realFolder } from '../folders/folderLocation.ts';
-import { prepareFolder } from '../folders/prepareFolder.ts';
+import { prepareFolder, refusedRepository } from '../folders/prepareFolder.ts';
 import { followConversation } from '../follow.ts';
 import { readImage, readMcpFile, readMessage } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
@@ -17,26 +17,30 @@ import { createOutput, type Output } from '../terminal/output.ts';
 type ParsedNew = Parsed<typeof newCommand>;
 
 /** The fields that a local folder determines. */
-async function carryFolder({ options }: ParsedNew, { note }: Output): Promise<Partial<CreateConversation>> {
+interface CarriedFolder {
+  readonly creation: Partial<CreateConversation>;
+  readonly notes: readonly string[];
+}
+
+/** `refusal` is a sentence if the service has refused to clone the repository of the folder. */
+async function carryFolder({ options }: ParsedNew, refusal?: string): Promise<CarriedFolder> {
   const { folder, local, repo, branch, provider } = options;
   if (folder === undefined && local) throw new RefusalError('--local needs a --folder.');
-  if (folder === undefined) return {};
+  if (folder === undefined) return { creation: {}, notes: [] };
   if (repo !== undefined || branch !== undefined || provider !== undefined)
     throw new RefusalError(
       '--folder determines the repository and the branch; leave out --repo, --branch and --provider.',
     );
-  if (local) return { local_folder: realFolder(folder), client_folder: realFolder(folder) };
-  const { creation, notes } = await prepareFolder(folder);
-  for (const sentence of notes) note(`${sentence}\n`);
-  return creation;
+  if (local)
+    return { creation: { local_folder: realFolder(folder), client_folder: realFolder(folder) }, notes: [] };
+  return prepareFolder(folder, refusal);
 }
 
-async function toRequest(parsed: ParsedNew, output: Output): Promise<CreateConversation> {
-  const { options, args } = parsed;
+/** What the command line itself determines. */
+async function toRequest({ options, args }: ParsedNew): Promise<CreateConversation> {
   const { repo, branch, provider, image, instructions, mcp, id, agent, model, confirm } = options;
   const initial_user_msg = await readMessage(args.message);
   return {
-    ...(await carryFolder(parsed, output)),
     initial_user_msg,
     ...(repo === undefined ? {} : { repository: repo }),
     ...(branch === undefined ? {} : { selected_branch: branch }),
@@ -59,12 +63,26 @@ function noteFirstRetry({ note }: Output): (error: ParleyError) => void {
   };
 }
 
+function refusesRepository(error: unknown): error is ParleyError {
+  return error instanceof ParleyError && error.details.some(({ path }) => path === 'repository');
+}
+
 export const newConversation: Handler<typeof newCommand> = async (parsed) => {
   const { follow, full, partials } = parsed.options;
   const output = createOutput(parsed.options);
-  const request = await toRequest(parsed, output);
+  const request = await toRequest(parsed);
   const parley = connect();
-  const created = await parley.conversations.create(request, { onRetry: noteFirstRetry(output) });
+  const create = async (folder: CarriedFolder) => {
+    const onRetry = noteFirstRetry(output);
+    const created = await parley.conversations.create({ ...folder.creation, ...request }, { onRetry });
+    for (const sentence of folder.notes) output.note(`${sentence}\n`);
+    return created;
+  };
+  const carried = await carryFolder(parsed);
+  const created = await create(carried).catch(async (error) => {
+    if (carried.creation.repository === undefined || !refusesRepository(error)) throw error;
+    return create(await carryFolder(parsed, refusedRepository(error.message)));
+  });
   const id = created.conversation_id;
   if (output.isJson) output.json(created);
   else {

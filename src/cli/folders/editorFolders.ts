@@ -4,7 +4,7 @@ import type { ClientFolders, Folder } from '../../acp/clientFolders.ts';
 import { commandName } from '../../process/program.ts';
 import { shellWord } from '../../text/plainText.ts';
 import { locateFolder } from './folderLocation.ts';
-import { prepareFolder } from './prepareFolder.ts';
+import { prepareFolder, refusedRepository } from './prepareFolder.ts';
 
 /** Agents start in the top folder. */
 function instructions(subfolder: string) {
@@ -12,9 +12,12 @@ function instructions(subfolder: string) {
   return { conversation_instructions: `The user works in the folder ${subfolder} of the workspace.` };
 }
 
-async function openCopy(cwd: string): Promise<Folder> {
-  const { creation, notes, subfolder } = await prepareFolder(cwd);
+async function openCopy(cwd: string, refusal?: string): Promise<Folder> {
+  const { creation, notes, subfolder } = await prepareFolder(cwd, refusal);
   return {
+    ...(creation.repository === undefined
+      ? {}
+      : { otherwise: (reason: string) => openCopy(cwd, refusedRepository(reason)) }),
     creation: { ...creation, ...instructions(subfolder) },
     notes: (id) => {
       if (creation.workspace_patch == null) return notes;

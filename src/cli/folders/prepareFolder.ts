@@ -150,8 +150,17 @@ async function fromFiles(git: Git, top: string, why: string): Promise<Prepared> 
   }
 }
 
-async function prepare(git: Git, { root, repository }: FolderLocation): Promise<Prepared> {
-  const source = typeof repository === 'string' ? repository : await findSource(git);
+/** Why the files are carried along, if the service has refused the repository for this reason. */
+export function refusedRepository(reason: string): string {
+  return `${plainLine(reason)} Store an access token with its host in the settings to have it cloned.`;
+}
+
+async function prepare(
+  git: Git,
+  { root, repository }: FolderLocation,
+  refusal: string | undefined,
+): Promise<Prepared> {
+  const source = typeof repository === 'string' ? repository : (refusal ?? (await findSource(git)));
   return typeof source === 'string' ? fromFiles(git, root, source) : fromRepository(git, root, source);
 }
 
@@ -161,10 +170,14 @@ async function prepare(git: Git, { root, repository }: FolderLocation): Promise<
  * credentials of its remote are returned. Without a repository that can be cloned, the files themselves are carried
  * along, if they are small enough.
  *
+ * `refusal` is a sentence if the service has refused to clone the repository.
+ *
  * Throws a RefusalError if there is no such folder, Git is missing, or the changes are too large for a request.
  */
-export async function prepareFolder(path: string): Promise<PreparedFolder> {
+export async function prepareFolder(path: string, refusal?: string): Promise<PreparedFolder> {
   const location = await locateFolder(path);
-  const { creation, notes } = await withIsolatedGit(location, 'read', (git) => prepare(git, location));
+  const { creation, notes } = await withIsolatedGit(location, 'read', (git) =>
+    prepare(git, location, refusal),
+  );
   return { creation: { ...creation, client_folder: location.root }, notes, subfolder: location.subfolder };
 }

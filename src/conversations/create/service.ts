@@ -7,6 +7,7 @@ import { storeEncrypted } from '../../encryption/storeEncrypted.ts';
 import type { Vault } from '../../encryption/vault.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { eventText } from '../../events/shapes.ts';
+import type { GitProvider } from '../../git/providers.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
 import { type Clock, systemClock } from '../../process/clock.ts';
@@ -47,11 +48,18 @@ interface ConversationsOptions {
   readonly choices: Choices;
   /** Why no agent may work in this folder of the machine, as the end of a sentence; undefined if one may. */
   readonly findFolderFault: (folder: string) => Promise<string | undefined>;
+  /** Why this repository cannot be cloned for the user, as a sentence; undefined if nothing is known against it. */
+  readonly findRepositoryFault: (userId: number, named: NamedRepository) => Promise<string | undefined>;
   /** A note for the creator of a new conversation. */
   readonly note?: () => string | null;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock;
+}
+
+interface NamedRepository {
+  readonly repository: string;
+  readonly provider: GitProvider | null;
 }
 
 /** What a request contains besides its body. */
@@ -85,10 +93,22 @@ export function createConversations(options: ConversationsOptions) {
   const { clock = systemClock } = options;
   const note = options.note ?? (() => null);
 
-  async function refuseFolder({ local_folder: folder, workspace_patch: patch }: CreateConversation) {
+  async function refuseLocalFolder({ local_folder: folder, workspace_patch: patch }: CreateConversation) {
     const fault =
       patch == null ? await options.findFolderFault(folder ?? '') : 'cannot be combined with workspace_patch';
     return fault === undefined ? undefined : invalid([{ path: 'local_folder', message: fault }]);
+  }
+
+  /** Clients that send changes can send the files instead, if they learn at once that the repository is of no use. */
+  async function refusePatch(userId: number, { repository, git_provider: provider }: CreateConversation) {
+    if (!repository) return undefined;
+    const fault = await options.findRepositoryFault(userId, { repository, provider: provider ?? null });
+    if (fault === undefined) return undefined;
+    return new AppError('invalid', fault, { details: [{ path: 'repository', message: 'cannot be cloned' }] });
+  }
+
+  async function refuseFolder(userId: number, sent: CreateConversation): Promise<AppError | undefined> {
+    return sent.local_folder ? refuseLocalFolder(sent) : refusePatch(userId, sent);
   }
 
   let lastMs = -1;
@@ -205,7 +225,8 @@ export function createConversations(options: ConversationsOptions) {
     // Awaits only what is not known yet, because awaiting takes time even for nothing.
     const isChosen = overRate === undefined && (sent.agent || sent.llm_model);
     const fault = isChosen ? await choices.findFault(userId, sent) : undefined;
-    const folderFault = sent.local_folder && overRate === undefined ? await refuseFolder(sent) : undefined;
+    const hasFolder = overRate === undefined && (sent.local_folder || sent.workspace_patch);
+    const folderFault = hasFolder ? await refuseFolder(userId, sent) : undefined;
     const tooMany = overRate ?? fault ?? folderFault ?? limits.take(principal.keyId) ?? waiting.over(userId);
     const refusal = tooMany instanceof Promise ? await tooMany : tooMany;
     if (refusal !== undefined) {

@@ -39,7 +39,7 @@ for (const engine of workspaceSandboxes) {
       assert.equal(await failureOf(t, remote, { sent: 'ghp_wrong' }), sentence);
       assert.equal(
         await failureOf(t, remote, { sent: null }),
-        'HOST requires an access token for ada/app, and no github token is set in your settings.',
+        'HOST requires an access token for ada/app, and no github token is set in your settings. Store one there, and try again.',
       );
     });
 
