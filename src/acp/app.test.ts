@@ -22,9 +22,14 @@ async function start(t: TestContext, options: RunsOptions = {}) {
   return {
     ...runs,
     parley,
+    /** Uses a new key with these scopes. */
+    parleyWith: async (...scopes: string[]) => {
+      const { body } = await runs.service.ask('/api/keys', { json: { name: 'editor', scopes } });
+      return createParley({ url, key: body.key });
+    },
     letGo: (id: string, name: string) => letAgentGo(storage, id, name),
-    connect: async (clientOptions?: AcpClientOptions, folders?: ClientFolders) => {
-      const { app, close } = createAcpApp({ parley, version: '0.0.0', ...(folders && { folders }) });
+    connect: async (clientOptions?: AcpClientOptions, folders?: ClientFolders, own = parley) => {
+      const { app, close } = createAcpApp({ parley: own, version: '0.0.0', ...(folders && { folders }) });
       t.after(async () => close());
       return connectAcp(app, clientOptions);
     },
@@ -320,6 +325,28 @@ describe('an ACP session', () => {
     ]);
     const [message] = (await events(sessionId)).filter(({ action }) => action === 'message');
     assert.equal(message?.message, '[@a b.ts](src/a%20b.ts#L3)');
+  });
+
+  it('needs only the scopes of conversations', async (t) => {
+    const { connect, parleyWith } = await start(t);
+    const key = await parleyWith('conversations:read', 'conversations:write');
+    const client = await connect({}, undefined, key);
+    const id = await client.newSession();
+    assert.equal(await client.prompt(id, 'say Hello'), 'end_turn');
+    const reader = await connect({}, undefined, await parleyWith('conversations:read'));
+    await reader.context.request(session.load, { sessionId: id, cwd: '/', mcpServers: [] });
+    assert.equal(reader.text(id), 'Hello');
+    await assert.rejects(reader.prompt(id, 'say Again'), /conversations:write/);
+  });
+
+  it('shows control and hidden characters of agents', async (t) => {
+    const { connect } = await start(t, { settings: { confirmation_mode: true } });
+    const client = await connect();
+    const id = await client.newSession();
+    await client.prompt(id, 'say A\u001b]52;c;QUJD\u0007\u202e\u001b[31mB');
+    assert.equal(client.text(id), 'A␛]52;c;QUJD␇\\u{202e}B');
+    await client.prompt(id, 'ask-run echo \u001b[2K\u200bdone');
+    assert.equal(client.permissions[0]?.toolCall.title, 'echo ␛[2K\\u{200b}done');
   });
 
   it('has its approval mode as a mode, for clients without config options', async (t) => {

@@ -5,12 +5,14 @@ import { RefusalError } from '../errors.ts';
 
 const authRequired = -32_000;
 const notFound = -32_002;
+const invalidRequest = -32_600;
 const invalidParams = -32_602;
 const internalError = -32_603;
 
 function codeOf({ status, code }: ParleyError): number {
   if (status === 401 || code === 'unauthorized') return authRequired;
   if (status === 404) return notFound;
+  if (status === 403) return invalidRequest;
   return code === 'invalid' || status === 413 || status === 422 ? invalidParams : internalError;
 }
 

@@ -34,18 +34,20 @@ function isId(value: unknown): value is Id {
 type Received =
   | { readonly kind: 'request'; readonly id: Id }
   | { readonly kind: 'response'; readonly id: unknown }
-  | { readonly kind: 'notification' | 'invalid' | 'nothing' };
+  | { readonly kind: 'invalid'; readonly id: Id }
+  | { readonly kind: 'notification' | 'nothing' };
 
 function classify(message: JsonObject): Received {
   const { jsonrpc, method, id } = message;
   if ('method' in message) {
-    if (jsonrpc !== '2.0' || typeof method !== 'string') return { kind: 'invalid' };
+    const usableId = isId(id) ? id : null;
+    if (jsonrpc !== '2.0' || typeof method !== 'string') return { kind: 'invalid', id: usableId };
     if (!('id' in message)) return { kind: 'notification' };
-    return isId(id) ? { kind: 'request', id } : { kind: 'invalid' };
+    return isId(id) ? { kind: 'request', id } : { kind: 'invalid', id: null };
   }
   if ('id' in message) return { kind: 'response', id };
   // A broken response is not answered, because that would look like a response to it.
-  return { kind: 'result' in message || 'error' in message ? 'nothing' : 'invalid' };
+  return 'result' in message || 'error' in message ? { kind: 'nothing' } : { kind: 'invalid', id: null };
 }
 
 /** Whether a notification can be handled. The others have no effect, and would only fill the log. */
@@ -111,7 +113,7 @@ export function guardStream(
       case 'response':
         return asked.delete(received.id) ? 'handle' : {};
       case 'invalid':
-        return { response: refusal(null, RequestError.invalidRequest()) };
+        return { response: refusal(received.id, RequestError.invalidRequest()) };
       case 'nothing':
         return {};
     }

@@ -7,15 +7,17 @@ function nameOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]+/g, '-') || 'server';
 }
 
+const shownCharsMax = 100;
+
 /** The only header that the service can store. */
-function keyOf(headers: readonly { readonly name: string; readonly value: string }[], path: string) {
+function keyOf({ name, headers }: Extract<McpServer, { type: string }>, path: string) {
   const [authorization, ...others] = headers;
   if (authorization === undefined) return {};
   const [, key] = /^Bearer\s+(\S+)$/i.exec(authorization.value) ?? [];
   if (others.length > 0 || authorization.name.toLowerCase() !== 'authorization' || key === undefined)
     throw RequestError.invalidParams(
       { path },
-      'the only header that is supported is Authorization with a Bearer token',
+      `the MCP server ${JSON.stringify(name.slice(0, shownCharsMax))} has a header that is not supported: only Authorization with a Bearer token is`,
     );
   return { api_key: key };
 }
@@ -37,9 +39,8 @@ export function toMcpConfig(servers: readonly McpServer[]): McpConfig | undefine
         args: server.args,
         env,
       });
-    } else if (server.type === 'sse')
-      config.sse_servers.push({ url: server.url, ...keyOf(server.headers, path) });
-    else config.shttp_servers.push({ url: server.url, ...keyOf(server.headers, path) });
+    } else if (server.type === 'sse') config.sse_servers.push({ url: server.url, ...keyOf(server, path) });
+    else config.shttp_servers.push({ url: server.url, ...keyOf(server, path) });
   });
   return config;
 }

@@ -33,7 +33,9 @@ async function openLocalFolder(
     );
   const held = localFolders.hold(path, conversation.id);
   if ('takenBy' in held)
-    throw refuse(`The conversation ${held.takenBy} works in the same folder. Stop it first.`);
+    throw refuse(
+      `The conversation ${held.takenBy} works in the same folder. Stop it first: parley stop ${held.takenBy}`,
+    );
   // Before anything is created, so that the folder is found again after a crash.
   replaceFile(folders.localMark, path);
   const guarded = guardFolder(path, folders.guardRecord);

@@ -100,6 +100,29 @@ describe('parley acp', { timeout: 120_000 }, () => {
   });
 });
 
+describe('parley acp with a service that somebody else has started', { timeout: 120_000 }, () => {
+  it('waits until it is back, and starts no other one', async (t) => {
+    const { site, serve } = await createWorkerSite('sqlite', t, mainFile);
+    const service = await serve();
+    await service.set({ agent: 'fake' });
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: site.createDir(),
+      PARLEY_DATA_DIR: site.storage.dataDir,
+    };
+    const client = await startEditor(env, t).connect();
+    const id = await client.newSession();
+    const turn = client.prompt(id, 'say One\nchunks Two|@never');
+    await until('the turn has begun', () => client.text(id) === 'OneTwo');
+    service.send('SIGTERM');
+    await service.ended();
+    await assert.rejects(client.newSession(), /Start it again as it was started before/);
+    assert.equal(serviceOf(site.storage.dataDir), undefined);
+    await serve();
+    assert.equal(await turn, 'end_turn');
+  });
+});
+
 describe('the folder of an editor', { timeout: 120_000 }, () => {
   async function openIn(t: TestContext, cwd: string, env: Record<string, string> = {}) {
     const site = createEditorSite(t);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentNamesOf, loadProfiles } from '../../agents/profiles.ts';
-import { type Config, readConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { openConfiguredDatabase } from '../../database.ts';
 import type { Database } from '../../db/transaction.ts';
 import { openVault } from '../../encryption/vault.ts';
@@ -11,6 +11,7 @@ import { commandName } from '../../process/program.ts';
 import { createSettings, type Settings, type Writer } from '../../settings/service.ts';
 import { findUser } from '../../users/store.ts';
 import { serviceAddress } from '../connection/connection.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 
 /** In the audit, this stands for a key: whoever can open the database needs none. */
 export const commandLine = 'command-line';
@@ -20,7 +21,7 @@ export async function withDatabase<Out>(
   { mayCreate = false }: { mayCreate?: boolean } = {},
 ): Promise<Out> {
   process.umask(0o077);
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const { databaseUrl, dataDir } = config;
   const { isLocal, context } = serviceAddress();
   if (databaseUrl === undefined && !isLocal)

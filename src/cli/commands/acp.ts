@@ -18,7 +18,8 @@ const lingerMs = 500;
 
 export const acp: Handler<typeof acpCommand> = async () => {
   const { parley, isLocal, use } = openEditorService();
-  const { app, close } = createAcpApp({ parley, version, folders: createEditorFolders(isLocal), use });
+  const folders = createEditorFolders({ isLocal, url: process.env['PARLEY_URL'] || undefined });
+  const { app, close } = createAcpApp({ parley, version, folders, use });
   // The service starts while the editor sends its first requests, which report what went wrong.
   use(async () => {}).catch(() => {});
   const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;

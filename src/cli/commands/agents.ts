@@ -7,7 +7,7 @@ import { type AgentFault, findAgent } from '../../agents/find.ts';
 import type { Profile } from '../../agents/profileSchema.ts';
 import { loadGoodProfiles } from '../../agents/profiles.ts';
 import { type TrialStep, tryAgent } from '../../agents/trial/trial.ts';
-import { type Config, readConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { probeBubblewrap } from '../../sandbox/probe.ts';
 import { processEngine } from '../../sandbox/processEngine.ts';
@@ -15,6 +15,7 @@ import type { SandboxEngine } from '../../sandbox/sandbox.ts';
 import { contains } from '../../sandbox/sandboxPaths.ts';
 import { plainLine, plainText, withoutColours } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { agentsListCommand, agentsTestCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
@@ -34,7 +35,7 @@ const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** `folder` is used to try the sandbox. */
 async function getEngine(choice: string, folder: string): Promise<SandboxEngine> {
   if (choice === 'process') return processEngine;
-  const { dataDir, seccomp } = readConfig(process.env);
+  const { dataDir, seccomp } = readCommandConfig();
   const probed = await probeBubblewrap({ hidden: [dataDir], folder, seccomp: seccomp === 'on' });
   if ('engine' in probed) return probed.engine;
   if (choice === 'auto') return processEngine;
@@ -66,7 +67,7 @@ function notInstalled(profile: Profile, fault: AgentFault): string {
 }
 
 export const listAgents: Handler<typeof agentsListCommand> = async ({ options }) => {
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const records = await Promise.all(
     readableProfiles(config).map((profile) => describeAgent(profile, config)),
   );
@@ -100,7 +101,7 @@ const confirmVerdicts = {
 
 export const testAgent: Handler<typeof agentsTestCommand> = async ({ args, options }) => {
   const { confirm, model } = options;
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const choice = await chooseAgent(readableProfiles(config), args.agent, config);
   if (choice.missing !== undefined) throw new RefusalError(choice.missing);
   const { profile, found } = choice;

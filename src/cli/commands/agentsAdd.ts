@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { readManifests } from '../../agents/install/manifests.ts';
 import { AnyProfiles, type Profile } from '../../agents/profileSchema.ts';
 import { loadProfiles, readProfiles } from '../../agents/profiles.ts';
-import { readConfig } from '../../config.ts';
 import { ensureDataDir } from '../../db/open.ts';
 import { RefusalError } from '../../errors.ts';
 import { replaceFile } from '../../process/durableFiles.ts';
@@ -12,6 +11,7 @@ import { isObject } from '../../text/foreignText.ts';
 import { plainLine } from '../../text/plainText.ts';
 import { parseOperatorFile, readOperatorFile } from '../../validation/operatorFile.ts';
 import type { Handler } from '../command.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { agentsAddCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
@@ -57,7 +57,7 @@ export function removeOwnProfile(agentsFile: string, id: string): void {
 }
 
 export const addAgents: Handler<typeof agentsAddCommand> = async ({ args, options }) => {
-  const { agentsFile, dataDir } = readConfig(process.env);
+  const { agentsFile, dataDir } = readCommandConfig();
   const text = readOperatorFile(args.file, 'manifests');
   if (text === undefined) throw new RefusalError(`There is no file ${plainLine(args.file)}.`);
   const existing = readExisting(agentsFile);

@@ -5,12 +5,13 @@ import { installAgent, packagesOf, removeAgent } from '../../agents/install/inst
 import { findNpm } from '../../agents/install/npm.ts';
 import type { PinnedPackage, Profile } from '../../agents/profileSchema.ts';
 import { findProfile } from '../../agents/profiles.ts';
-import { type Config, readConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { ensureDataDir } from '../../db/open.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { plainLine } from '../../text/plainText.ts';
 import type { Handler } from '../command.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { agentsInstallCommand, agentsRemoveCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
@@ -59,7 +60,7 @@ function describePackages(packages: readonly PinnedPackage[]): string {
 }
 
 export const installNamedAgent: Handler<typeof agentsInstallCommand> = async ({ args, options }) => {
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const { agentsDir, dataDir } = config;
   const profile = getProfile(readableProfiles(config), args.agent);
   const packages = packagesOf(profile, options.version);
@@ -93,7 +94,7 @@ async function restOf(profile: Profile, { agentsDir }: Config): Promise<string> 
 }
 
 export const removeNamedAgent: Handler<typeof agentsRemoveCommand> = async ({ args, options }) => {
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const { agentsDir, agentsFile } = config;
   const profile = getProfile(readableProfiles(config), args.agent);
   const { id } = profile;

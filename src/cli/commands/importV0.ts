@@ -1,7 +1,7 @@
 // `parley import v0`.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { createImports } from '../../conversations/import/service.ts';
 import type { Database } from '../../db/transaction.ts';
 import { openVault } from '../../encryption/vault.ts';
@@ -20,6 +20,7 @@ import { createDryTarget, createTarget, type ImportTarget } from '../../v0/impor
 import { compileCheck } from '../../validation/validation.ts';
 import { agentNamesIn, commandLine, withDatabase } from '../backends/database.ts';
 import type { Handler } from '../command.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { importV0Command } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
 import { printImportReport } from '../terminal/importReport.ts';
@@ -80,7 +81,7 @@ async function withTargets(
   dryRun: boolean,
   work: (open: OpenTarget) => Promise<ImportReport>,
 ): Promise<{ readonly report: ImportReport; readonly isSecondUser: boolean }> {
-  const { databaseUrl, dataDir } = readConfig(process.env);
+  const { databaseUrl, dataDir } = readCommandConfig();
   if (dryRun && databaseUrl === undefined && !existsSync(join(dataDir, 'parley.db')))
     return { report: await work(async () => createDryTarget(undefined)), isSecondUser: false };
   return withDatabase(
@@ -106,7 +107,7 @@ export const importV0: Handler<typeof importV0Command> = async ({ args, options 
     const { report, isSecondUser } = await withTargets(dryRun, (openTarget) =>
       importFileStore({
         ...{ found, folder, dryRun, openTarget, signal, nowMs: Date.now() },
-        agentNames: agentNamesIn(readConfig(process.env)),
+        agentNames: agentNamesIn(readCommandConfig()),
         onProgress: ({ done, total, events }) =>
           bar.show(
             done,

@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createParley, type Fetch, type Parley, ParleyError } from '../../client/parley.ts';
-import { type Environment, isLoopbackName, readConfig } from '../../config.ts';
+import { type Environment, isLoopbackName } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { type Context, readContexts } from './contexts.ts';
+import { readCommandConfig } from './dataFolder.ts';
 import { findService } from './runningService.ts';
 
 const defaultUrl = 'http://127.0.0.1:3000';
@@ -65,7 +66,7 @@ export function serviceAddress(env: Environment = process.env): ServiceAddress {
   const context = currentContext(env);
   if (context !== undefined)
     return { ...parseServiceUrl(context.url, `The URL of the context "${context.name}"`), context };
-  const url = findService(readConfig(env).dataDir);
+  const url = findService(readCommandConfig(env).dataDir);
   return { url: url ?? defaultUrl, isLocal: true, isTrusted: url !== undefined };
 }
 
@@ -77,7 +78,7 @@ export function findKey(
   if (env['PARLEY_KEY']) return env['PARLEY_KEY'];
   if (context !== undefined) return context.key;
   if (!isTrusted) return undefined;
-  const { dataDir, sessionApiKey } = readConfig(env);
+  const { dataDir, sessionApiKey } = readCommandConfig(env);
   if (sessionApiKey !== undefined) return sessionApiKey;
   const file = join(dataDir, 'owner.key');
   try {
@@ -108,7 +109,7 @@ function missingKey({ url, isLocal, isTrusted }: ServiceAddress): ParleyError {
   if (isLocal && !isTrusted)
     return new ParleyError(
       'unauthorized',
-      `No running service uses the data folder ${readConfig(process.env).dataDir}, and its API key is sent to no other service. Start it with "${commandName} serve", set PARLEY_DATA_DIR to its data folder, or set PARLEY_URL.`,
+      `No running service uses the data folder ${readCommandConfig().dataDir}, and its API key is sent to no other service. Start it with "${commandName} serve", set PARLEY_DATA_DIR to its data folder, or set PARLEY_URL.`,
     );
   const advice = isLocal
     ? 'run this command in the folder of the service, set PARLEY_DATA_DIR to its data folder, or set PARLEY_KEY'

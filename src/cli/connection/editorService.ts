@@ -1,10 +1,11 @@
 // The service that an editor uses: the one that the user named, or the one on this machine. It is looked for when it is
 // needed, so that the editor gets an error as the response to its request.
-import { createParley, type Fetch, type Parley } from '../../client/parley.ts';
+import { createParley, type Fetch, type Parley, ParleyError } from '../../client/parley.ts';
 import type { Environment } from '../../config.ts';
 import { fetchFor, getKey, isServiceNamed, type ServiceAddress, serviceAddress } from './connection.ts';
-import { editorDataDir, startLocalService } from './localService.ts';
-import { findService } from './runningService.ts';
+import { editorDataDir } from './dataFolder.ts';
+import { isEditorService, startLocalService } from './localService.ts';
+import { findService, findServiceProcess } from './runningService.ts';
 
 export interface EditorService {
   readonly parley: Parley;
@@ -61,8 +62,14 @@ function openLocalService(env: Environment): EditorService {
   let connection: Connection | undefined;
   let users = 0;
 
+  /** Somebody else has started the service, with options that are not known here. */
+  let isForeign = false;
+
   async function wake(dataDir: string): Promise<void> {
     if (findService(dataDir) !== undefined) return;
+    // Whoever waits for an answer goes on waiting.
+    if (isForeign)
+      throw new ParleyError('network', 'The service has ended. Start it again as it was started before.');
     starting ??= startLocalService(dataDir, env).finally(() => (starting = undefined));
     await starting;
   }
@@ -71,8 +78,10 @@ function openLocalService(env: Environment): EditorService {
   async function find(): Promise<Connection> {
     const dataDir = editorDataDir(env);
     if (users > 0) await wake(dataDir);
-    const url = findService(dataDir);
-    if (url === undefined) throw new Error('The service does not run.');
+    const service = findServiceProcess(dataDir);
+    if (service === undefined) throw new Error('The service does not run.');
+    const { url, pid } = service;
+    isForeign = !isEditorService(dataDir, pid);
     if (connection?.url !== url)
       connection = connectTo({ url, isLocal: true, isTrusted: true }, { ...env, PARLEY_DATA_DIR: dataDir });
     return connection;

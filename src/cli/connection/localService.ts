@@ -2,27 +2,30 @@
 // when the editor is closed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ParleyError } from '../../client/parley.ts';
-import { type Environment, readConfig } from '../../config.ts';
+import type { Environment } from '../../config.ts';
 import { isDataDirLocked, lockServiceStart } from '../../db/folderLocks.ts';
-import { programRoot } from '../../process/program.ts';
+import { replaceFile } from '../../process/durableFiles.ts';
 import { findService, isAlive } from './runningService.ts';
 
 const startMsMax = 30_000;
 const pollMs = 50;
 
-/** The data folder of the clone if it was used before, otherwise one of the user. The editor's own folder never counts. */
-export function editorDataDir(env: Environment): string {
-  if (env['PARLEY_DATA_DIR']) return readConfig(env).dataDir;
-  const ofProgram = join(programRoot, 'data');
-  if (existsSync(ofProgram)) return ofProgram;
-  return join(env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'parley');
+/** Holds the process id of the service that an editor has started. */
+const editorMark = (dataDir: string) => join(dataDir, 'service.editor');
+
+/** Whether the service was started by an editor, and not by somebody who may have given it other options. */
+export function isEditorService(dataDir: string, pid: number): boolean {
+  try {
+    return Number(readFileSync(editorMark(dataDir), 'utf8')) === pid;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -41,6 +44,7 @@ async function launch(dataDir: string, env: Environment): Promise<() => boolean>
   });
   closeSync(log);
   const [pid] = await Promise.all([text(shell.stdout as Readable), once(shell, 'exit')]);
+  replaceFile(editorMark(dataDir), pid);
   return () => !isAlive(Number(pid));
 }
 

@@ -51,7 +51,13 @@ export function announceService(dataDir: string, url: string): () => void {
 const announcement = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|localhost|\[::1\]):\d{1,5})\n([1-9]\d{0,9})\n$/;
 
 /** Undefined if no service runs there, such as after a kill, or if it does not listen on a loopback address. */
-export function findService(dataDir: string): string | undefined {
+export function findServiceProcess(
+  dataDir: string,
+): { readonly url: string; readonly pid: number } | undefined {
   const [, url, pid] = announcement.exec(read(dataDir)) ?? [];
-  return url !== undefined && isAlive(Number(pid)) ? url : undefined;
+  return url !== undefined && isAlive(Number(pid)) ? { url, pid: Number(pid) } : undefined;
+}
+
+export function findService(dataDir: string): string | undefined {
+  return findServiceProcess(dataDir)?.url;
 }

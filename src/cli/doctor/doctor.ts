@@ -1,6 +1,6 @@
 // `parley doctor`: checks the installation and says how to fix what is wrong.
 import type { Settings } from '../../client/parley.ts';
-import { type Config, readConfig } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { providerKeyKind } from '../../providerKeys/service.ts';
@@ -10,6 +10,7 @@ import { hasOneUser } from '../../users/store.ts';
 import { withDatabase, withSettings } from '../backends/database.ts';
 import type { Handler } from '../command.ts';
 import { findKey, isServiceNamed, type ServiceAddress, serviceAddress } from '../connection/connection.ts';
+import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { doctorCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
@@ -119,7 +120,7 @@ function print(output: Output, { check, state, message, remedy }: Finding): void
 
 export const doctor: Handler<typeof doctorCommand> = async ({ options }) => {
   const output = createOutput(options);
-  const config = readConfig(process.env);
+  const config = readCommandConfig();
   const address = serviceAddress();
   const findings = address.isLocal
     ? await localFindings(config)

@@ -12,25 +12,32 @@ function instructions(subfolder: string) {
   return { conversation_instructions: `The user works in the folder ${subfolder} of the workspace.` };
 }
 
-async function openCopy(cwd: string, refusal?: string): Promise<Folder> {
+/** `url` is the address of a service that the environment of the editor names. */
+async function openCopy(cwd: string, url: string | undefined, refusal?: string): Promise<Folder> {
   const { creation, notes, subfolder } = await prepareFolder(cwd, refusal);
+  const command = `${url === undefined ? '' : `PARLEY_URL=${shellWord(url)} `}${commandName} pull`;
   return {
     ...(creation.repository === undefined
       ? {}
-      : { otherwise: (reason: string) => openCopy(cwd, refusedRepository(reason)) }),
+      : { otherwise: (reason: string) => openCopy(cwd, url, refusedRepository(reason)) }),
     creation: { ...creation, ...instructions(subfolder) },
     notes: (id) => {
       if (creation.workspace_patch == null) return notes;
       return [
         ...notes,
-        `The agent works in a copy of your folder. Bring its changes back with: ${commandName} pull ${shellWord(id)}`,
+        `The agent works in a copy of your folder. Bring its changes back with: ${command} ${shellWord(id)}`,
       ];
     },
   };
 }
 
-/** `isLocal`: whether the service has the files of this machine. */
-export function createEditorFolders(isLocal: boolean): ClientFolders {
+interface EditorFoldersOptions {
+  /** Whether the service has the files of this machine. */
+  readonly isLocal: boolean;
+  readonly url: string | undefined;
+}
+
+export function createEditorFolders({ isLocal, url }: EditorFoldersOptions): ClientFolders {
   return {
     findRoot: async (cwd) => {
       try {
@@ -41,11 +48,11 @@ export function createEditorFolders(isLocal: boolean): ClientFolders {
       }
     },
     open: async (cwd) => {
-      if (!isLocal) return openCopy(cwd);
+      if (!isLocal) return openCopy(cwd, url);
       const { root, subfolder } = await locateFolder(cwd);
       return {
         creation: { local_folder: root, client_folder: root, ...instructions(subfolder) },
-        otherwise: () => openCopy(cwd),
+        otherwise: () => openCopy(cwd, url),
       };
     },
   };
