@@ -32,7 +32,7 @@ export function missingSentence(profile: Profile, fault: AgentFault): string {
   const hint = installHint(profile);
   const remedy =
     hint === undefined
-      ? `"${commandName} agents list" shows the commands of the known agents`
+      ? `"${commandName} agents list" shows how to install the known agents.`
       : `Install it with: ${hint}`;
   return fault.lacks === 'helper'
     ? `The agent ${id} (${name}) needs the program ${fault.command}, which is not installed. ${remedy}`

@@ -143,6 +143,7 @@ for (const kind of databaseKinds) {
         for (const query of ['start_id=-1', 'start_id=abc', 'end_id=1.5', 'reverse=maybe', 'end_id=']) {
           const { status, body } = await service.ask(`${path}/eleven/events?${query}`);
           assert.deepEqual([status, body.details[0].path], [422, query.split('=')[0]], query);
+          if (query === 'reverse=maybe') assert.equal(body.details[0].message, 'must be true or false');
         }
       });
     });

@@ -31,9 +31,9 @@ const saying =
 
 describe('an error of a provider', () => {
   for (const [status, sentence] of [
-    [401, 'rejected the API key in your settings (401)'],
+    [401, 'rejected your API key (401)'],
     [402, 'requires payment (402)'],
-    [403, 'rejected the API key in your settings, or the model for it (403)'],
+    [403, 'rejected your API key, or the model for it (403)'],
   ] as const)
     it(`is quoted to the user and the agent, without the key, 402 for its ${status}`, async (t) => {
       const said = JSON.stringify({ error: { message: `Not with\n${modelKey} here.` } });

@@ -60,9 +60,9 @@ export function baseUrlHint({ custom }: Upstream): string {
 
 /** Errors that no agent can fix. For others, agents quote the provider themselves. */
 const sentences: Readonly<Record<number, string>> = {
-  401: 'The model provider rejected the API key in your settings',
+  401: 'The model provider rejected your API key',
   [paymentRequired]: 'The model provider requires payment',
-  403: 'The model provider rejected the API key in your settings, or the model for it',
+  403: 'The model provider rejected your API key, or the model for it',
 };
 
 export const needsUser = (status: number) => sentences[status] !== undefined;

@@ -166,7 +166,7 @@ export function providersWithKeys(modelHosts: ModelHosts): string[] {
 export function missingKeySentence(model: string | null): string {
   const provider = providerOf(model);
   if (provider === undefined) return 'No API key for the model is set. Set llm_api_key in your settings.';
-  return `No API key of ${provider} is stored. Store it in the settings of the web UI, with "${commandName} provider-keys set ${provider}", or with PUT /api/provider-keys/${provider}. For the model in your settings you can also set llm_api_key.`;
+  return `No API key of ${provider} is stored. Store it in the settings of the web UI, with "${commandName} provider-keys set ${provider}", or with PUT /api/provider-keys/${provider}.`;
 }
 
 /** The provider's name of the model, for agents. */

@@ -109,7 +109,7 @@ describe('a run whose provider', () => {
     await runs.say(id, 'again');
     await runs.turns(id, 2);
     const events = await runs.events(id);
-    const sentence = 'MODEL: The model provider rejected the API key in your settings (401): bad key …';
+    const sentence = 'MODEL: The model provider rejected your API key (401): bad key …';
     assert.deepEqual(errorsOf(events), [sentence, sentence]);
     assert.ok(!JSON.stringify(events).includes(modelKey));
   });

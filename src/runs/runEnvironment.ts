@@ -54,8 +54,9 @@ async function chooseRunAgent(
   const kept = conversation.agent;
   const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent, { agentsDir });
   if (choice.missing === undefined) return choice;
-  const why = kept === null ? '' : ' This conversation keeps its agent until you choose another one for it.';
-  throw new RunEnd('agent_missing', `${choice.missing}${why}`);
+  // The sentence about what is missing may end with a command.
+  const why = kept === null ? '' : 'This conversation keeps its agent until you choose another one for it. ';
+  throw new RunEnd('agent_missing', `${why}${choice.missing}`);
 }
 
 async function chooseSandbox({ sandboxes }: RunDependencies, { id, name }: Profile): Promise<Chosen> {

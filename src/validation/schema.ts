@@ -116,12 +116,12 @@ export function wholeNumber(text: string, max: number): number | undefined {
 
 const yes = new Set(['true', '1', 'yes', 'on']);
 
+const flagPattern = '^([Tt]rue|TRUE|1|[Yy]es|on|[Ff]alse|FALSE|0|[Nn]o|off)$';
+patternTexts.set(flagPattern, 'be true or false');
+
 /** A boolean in a query, in any of the forms that clients send. */
 export function flag(description: string) {
-  return Type.String({
-    pattern: '^([Tt]rue|TRUE|1|[Yy]es|on|[Ff]alse|FALSE|0|[Nn]o|off)$',
-    description,
-  });
+  return Type.String({ pattern: flagPattern, description });
 }
 
 export function isTrue(value: string | undefined): boolean {

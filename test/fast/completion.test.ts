@@ -103,7 +103,7 @@ const cases: readonly [typed: readonly string[], expected: readonly string[]][] 
     ['abc-1', 'abd-2'],
   ],
   [['help', 'exit'], ['exit-codes']],
-  [['serve', '--data'], ['--data-dir']],
+  [['serve', '--data-'], ['--data-dir']],
   [['serve', '--role', 'w'], ['worker']],
   [['show', 'xyz', 'ab'], []],
   [['send', 'xyz', 'h'], []],

@@ -83,7 +83,7 @@ describe('parley doctor', () => {
       `update settings set version = version + 1, document = '{"llm_model":"openai/x","agent":"nonsense"}'`,
     );
     const wrong = await run();
-    assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
+    assert.match(String(wrong.get('model')?.remedy), /parley provider-keys set openai/);
     assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);
     await service.ask('/api/provider-keys/openai', { method: 'PUT', json: { api_key: 'sk' } });
     assert.doesNotMatch(String((await run()).get('model')?.message), /has no API key/);

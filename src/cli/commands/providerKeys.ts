@@ -1,4 +1,5 @@
 // `parley provider-keys list|set|remove`.
+import { RefusalError } from '../../errors.ts';
 import { NewProviderKey, type ProviderKey } from '../../providerKeys/schema.ts';
 import { createProviderKeys, type ProviderKeys } from '../../providerKeys/service.ts';
 import type { Writer } from '../../settings/service.ts';
@@ -55,10 +56,14 @@ export const listProviderKeys: Handler<typeof providerKeysListCommand> = async (
 };
 
 export const setProviderKey: Handler<typeof providerKeysSetCommand> = async ({ args, options }) => {
+  const backend = openBackend(options.user);
+  const known = (await backend.list()).map(({ provider }) => provider);
+  if (!known.includes(args.provider))
+    throw new RefusalError(`There is no such provider. Known providers: ${known.map(plainLine).join(', ')}.`);
   const key = await readSecret('API key', `API key of ${plainLine(args.provider)}`);
   const fault = compileCheck(NewProviderKey)({ api_key: key });
   if (fault !== undefined) throw fault;
-  await openBackend(options.user).set(args.provider, key);
+  await backend.set(args.provider, key);
   process.stderr.write(`The API key of ${plainLine(args.provider)} is stored.\n`);
   return exits.done;
 };

@@ -114,7 +114,9 @@ export async function checkModel(
     return wrong(
       'model',
       `${model} is set, but it has no API key.`,
-      `Set it: ${commandName} settings set llm_api_key < FILE`,
+      providerOf(model) === ''
+        ? `Set it: ${commandName} settings set llm_api_key < FILE`
+        : `Set it: ${commandName} provider-keys set ${providerOf(model)}`,
     );
   const fault = modelHosts === undefined ? undefined : await checkServer(settings, modelHosts, access);
   return fault ?? ok('model', `${model} is set, ${hasKey ? 'with' : 'without'} an API key.`);
