@@ -10,7 +10,7 @@ const setCharsMax = 1_000_000;
 /** A larger call runs by itself. */
 const callCharsMax = 100_000;
 /** Sets that run at the same time, each on a connection. With more of them, each would be smaller. */
-const setConnectionsMax = 2;
+const setConnectionsMax = 3;
 /** How many calls may wait for their set. More get an error. */
 const waitingMax = 4_096;
 

@@ -9,8 +9,9 @@ import type { EventText } from '../../src/events/store.ts';
 import { newConversation, someTime } from './conversations.ts';
 import type { Twin } from './setTwins.ts';
 
-/** The conversations that each user has at the start: waiting, running, stopped, and one whose run must end. */
-export const existing = ['waiting', 'running', 'stopped', 'ending'] as const;
+const withMessages = ['waiting', 'running', 'stopped', 'ending'] as const;
+/** The conversations that each user has at the start. The run of `ending` must end, that of `halted` has not ended yet. */
+export const existing = [...withMessages, 'halted'] as const;
 export const runId = 'run-1';
 const ttlMs = 60_000;
 
@@ -55,8 +56,8 @@ const creation = fc.record({
 const message = fc.record({
   type: fc.constant('message' as const),
   user,
-  id: fc.constantFrom(...existing, 'missing'),
-  keyHash: fc.option(keyHash),
+  id: fc.constantFrom(...withMessages, 'missing'),
+  keyHash: fc.option(keyHash, { freq: 1 }),
   fingerprint,
   shape,
 });
@@ -66,7 +67,7 @@ const record = fc.record({
   id: fc.constantFrom(...existing, 'running', 'running'),
   isOwner: fc.constantFrom(true, true, true, false),
   step: fc.integer({ min: 1, max: 6 }),
-  heard: fc.option(fc.constant(1), { freq: 4 }),
+  heard: fc.constantFrom(null, null, null, 1),
   shape,
 });
 const renewal = fc.record({

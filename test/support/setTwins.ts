@@ -15,12 +15,12 @@ export interface Twin {
   readonly keys: Readonly<Record<User, Readonly<Record<(typeof existing)[number], number>>>>;
 }
 
-const noKeys = { waiting: 0, running: 0, stopped: 0, ending: 0 };
+const noKeys = { waiting: 0, running: 0, stopped: 0, ending: 0, halted: 0 };
 
 const statements = [
-  `update conversations set status = 'RUNNING', run_id = '${runId}', claims = 1 where id in ('running', 'ending')`,
+  `update conversations set status = 'RUNNING', run_id = '${runId}', claims = 1 where id in ('running', 'ending', 'halted')`,
   "update conversations set wanted = 'stop' where id = 'ending'",
-  "update conversations set status = 'STOPPED', stop_code = 'user', stop_sentence = 's' where id = 'stopped'",
+  "update conversations set status = 'STOPPED', stop_code = 'user', stop_sentence = 's' where id in ('stopped', 'halted')",
   `insert into idempotency (user_id, key_hash, fingerprint, conversation_id, event_id, expires_at)
      select id, 'expired', 'f', 'waiting', null, 1 from users on conflict do nothing`,
   "insert into facts (name, value) values ('sealing-key', 'active') on conflict do nothing",
