@@ -32,6 +32,7 @@ const readMs = 20_000;
 const notifyMs = 5_000;
 const attemptsMax = 5;
 const readOnlyAttemptsMax = 2;
+const staleAttemptsMax = 2;
 const pauseFirstMs = 10;
 const pauseMaxMs = 500;
 /** Other processes may write without a notification, so caches are cleared this often. */
@@ -52,6 +53,7 @@ const attemptsOf: Partial<Record<Fault, number>> = {
   conflict: attemptsMax,
   lost: attemptsMax,
   readOnly: readOnlyAttemptsMax,
+  staleStatement: staleAttemptsMax,
 };
 
 /** The pool's error message if no client became free in time. */
@@ -73,7 +75,9 @@ function mayRepeat({ repeatable }: AnyTransaction, fault: Fault, isUnknown: bool
 }
 
 function pauseBefore(attempt: number, fault: Fault): number {
-  return fault === 'conflict' ? 0 : Math.min(pauseMaxMs, pauseFirstMs * 2 ** attempt);
+  return fault === 'conflict' || fault === 'staleStatement'
+    ? 0
+    : Math.min(pauseMaxMs, pauseFirstMs * 2 ** attempt);
 }
 
 /** Connects and migrates. Throws if a newer version has written the database, or if it does not answer. */
@@ -88,7 +92,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const queries = createPostgresQueries();
   await migratePostgres(() => new GuardedClient(connection), queries);
   const clients = new Set<GuardedClient>();
-  /** Increases when connections turn out to lead to a former primary, so that they are replaced. */
+  /** Increases when connections must be replaced: they lead to a former primary, or their statements are outdated. */
   let generation = 0;
 
   class PooledClient extends GuardedClient {
@@ -155,7 +159,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   }
 
   function onFault(error: unknown): void {
-    if (faultOf(error) === 'readOnly') generation += 1;
+    const fault = faultOf(error);
+    if (fault === 'readOnly' || fault === 'staleStatement') generation += 1;
   }
 
   /** `unknown` is the error of an earlier attempt that may have been committed. */

@@ -43,6 +43,8 @@ export type Fault =
   /** The connection broke; a new one may work. */
   | 'lost'
   | 'readOnly'
+  /** A statement that was prepared on the connection no longer works there. */
+  | 'staleStatement'
   | 'unavailable'
   | 'unknown'
   /** Not a database fault: a bug, or an error meant for the caller. */
@@ -51,6 +53,8 @@ export type Fault =
 const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01']);
 const lockTimeoutCode = '55P03';
 const readOnlyCode = '25006';
+/** A migration has changed the type of a result, or something between us and PostgreSQL has forgotten the statement. */
+const staleStatement = /^(0A000 .*cached plan must not change result type|26000 )/;
 const lostCodes = /^(08|25P03$|57P01$|57P02$|57P05$|ECONNRESET$|EPIPE$)/;
 const lostText = /connection terminated|not queryable/i;
 // Refused or too many connections, a shutdown or a full disk (see "PostgreSQL Error Codes" in its manual), and errors
@@ -73,6 +77,7 @@ export function faultOf(error: unknown): Fault {
   if (conflictCodes.has(code)) return 'conflict';
   if (code === lockTimeoutCode) return 'locked';
   if (code === readOnlyCode) return 'readOnly';
+  if (staleStatement.test(`${code} ${text}`)) return 'staleStatement';
   if (lostCodes.test(code) || lostText.test(text)) return 'lost';
   if (unavailableCodes.test(code) || unavailableText.test(text)) return 'unavailable';
   return 'other';

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
 import { newConversation } from '../../test/support/conversations.ts';
-import { createStorage, postgresUrl, withPostgres } from '../../test/support/databases.ts';
+import { createStorage, openTestDatabase, postgresUrl, withPostgres } from '../../test/support/databases.ts';
 import { startPgbouncer, withoutPgbouncer } from '../../test/support/pgbouncer.ts';
 import { createConversation } from '../conversations/create/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { RefusalError } from '../errors.ts';
+import { findLog } from '../events/store.ts';
 import { ensureUser } from '../users/store.ts';
 import { checkSessions } from './postgresSessions.ts';
 
@@ -55,6 +56,22 @@ describe('a connection pooler', { skip: withoutPgbouncer }, () => {
       created.map(({ outcome }) => outcome),
       ['created', 'created'],
     );
+  });
+});
+
+describe('prepared statements', () => {
+  it('are prepared again on all connections after a migration has changed a type', async (t) => {
+    const database = await openTestDatabase('postgres', t);
+    const user = await database.run(ensureUser, 'ada');
+    await database.run(createConversation, newConversation(user.id, 'c'));
+    const readOften = () =>
+      Promise.all(Array.from({ length: 30 }, () => database.run(findLog, { userId: user.id, id: 'c' })));
+    await readOften();
+    await withPostgres(database.databaseUrl ?? '', (client) =>
+      client.query('alter table conversations alter column title type varchar(999)'),
+    );
+    assert.deepEqual(new Set((await readOften()).map((log) => log?.title)), new Set(['c']));
+    assert.equal((await database.run(createConversation, newConversation(user.id, 'd'))).outcome, 'created');
   });
 });
 
