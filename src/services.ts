@@ -173,6 +173,7 @@ export function createServices({ config, logger, database, vault, owner, closers
   });
   // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
+  const metrics = createMetrics();
   const rates = createRates(config);
   const { sessionApiKey, authToken, acceptBearer } = config;
   const keys = createKeys({
@@ -216,6 +217,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     localFolders,
     allowPrivate,
     livePartials,
+    metrics,
     nextId: createIds(),
     onBackgroundError,
     times: times.worker,
@@ -266,7 +268,6 @@ export function createServices({ config, logger, database, vault, owner, closers
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
   const hub = createHub({ onBackgroundError });
-  const metrics = createMetrics();
   addServiceMetrics(metrics, {
     readBacklog: () => database.run(readBacklog, null),
     runs: () => worker?.size() ?? 0,

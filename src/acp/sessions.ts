@@ -218,10 +218,12 @@ export function createSessions({ parley, folders }: SessionsOptions) {
     const { conversation_id: id } = await createWith(folder);
     const answered = Promise.withResolvers<void>();
     const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [], answered: answered.promise };
-    const options = await openOne(client, opening, release);
-    // The response is written before then.
-    setImmediate(answered.resolve);
-    return { sessionId: id, ...options };
+    try {
+      return { sessionId: id, ...(await openOne(client, opening, release)) };
+    } finally {
+      // The response is written before then.
+      setImmediate(answered.resolve);
+    }
   }
 
   return {

@@ -6,8 +6,9 @@ import { toUsage, type UsageColumns, usageMax } from '../conversations/usage/sha
 import { addUsage } from '../conversations/usage/store.ts';
 import type { Database } from '../db/transaction.ts';
 import type { LlmMetrics } from '../events/vocabulary/fields.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Models } from '../models/catalogue.ts';
-import type { ModelHosts } from '../models/providers.ts';
+import { type ModelHosts, providerOf } from '../models/providers.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../process/repeat.ts';
 import type { FullSettings } from '../settings/schema.ts';
@@ -50,6 +51,7 @@ interface RunGatewayOptions {
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;
   readonly onBackgroundError: (error: Error) => void;
+  readonly metrics?: Metrics;
   /** Shorter ones, for tests. */
   readonly times?: Partial<GatewayTimes>;
 }
@@ -120,6 +122,17 @@ function wasFree({ model_requests, cost_nanos }: UsageColumns): boolean {
   return Number(model_requests) > 0 && Number(cost_nanos) === 0;
 }
 
+/** Names of other models may contain what users choose. */
+const otherProvider = 'other';
+
+function countUsage(metrics: Metrics, { settings }: RunModel, usage: Usage): void {
+  const provider = providerOf(settings.llm_model ?? null) ?? otherProvider;
+  metrics.modelRequests.add([provider], usage.requests);
+  metrics.modelCost.add([provider], usage.costNanos / nanosPerDollar);
+  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite'] as const)
+    metrics.modelTokens.add([provider, kind], usage[kind]);
+}
+
 export function createRunGateway(options: RunGatewayOptions): RunGateway {
   const { database, conversation, model, loadModel, onLimit, onBackgroundError } = options;
   const meter = createMeter({
@@ -137,7 +150,9 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
   let unstored = noUsage;
 
   async function store(): Promise<void> {
-    const usage = add(unstored, meter.take());
+    const counted = meter.take();
+    if (options.metrics !== undefined) countUsage(options.metrics, known, counted);
+    const usage = add(unstored, counted);
     unstored = usage;
     if (usage.requests + usage.costNanos + usage.input + usage.output === 0) return;
     await database.run(addUsage, { key: conversation.key, ...toColumns(usage) });

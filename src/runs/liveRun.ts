@@ -29,6 +29,8 @@ const crashedAgain =
 export interface LiveRun {
   readonly key: number;
   end(cause: EndCause): void;
+  /** Why it was told to end; undefined if it was not. */
+  cause(): EndCause | undefined;
   /** Undefined until the run listens. */
   inbox(): Inbox | undefined;
   /** Settles when all processes have ended and the conversation is released. Never rejects. */
@@ -140,5 +142,5 @@ export function startRun(options: LiveRunOptions): LiveRun {
   }
 
   const done = asRun({ conversationId: conversation.id, crash }, () => drive().catch(onBackgroundError));
-  return { key, end, inbox: () => inbox, done };
+  return { key, end, cause: () => signal.reason, inbox: () => inbox, done };
 }

@@ -52,6 +52,24 @@ async function startScene(t: TestContext, kind: DatabaseKind, settings: Record<s
 
 for (const kind of databaseKinds) {
   describe(`the model requests of a run on ${kind}`, () => {
+    it('are in the metrics of the process, with the run that made them', async (t) => {
+      const { create, turns, stop, asking, service } = await startScene(t, kind, {});
+      const id = await create(asking(2));
+      await turns(id, 1);
+      await stop(id);
+      const isCounted = async () => {
+        const { text } = await service.ask('/metrics');
+        const has = (line: string) => text.split('\n').includes(line);
+        return (
+          has('parley_claims_total{kind="start"} 1') &&
+          has('parley_runs_ended_total{cause="stop"} 1') &&
+          has('parley_model_requests_total{provider="openai"} 2') &&
+          has(`parley_model_tokens_total{provider="openai",kind="output"} ${2 * scriptedUsage.output}`)
+        );
+      };
+      await until('everything is counted', isCounted);
+    });
+
     it('are counted per message', async (t) => {
       const { create, say, turns, asking, usage, answers } = await startScene(t, kind, { max_iterations: 2 });
       const id = await create(asking(2));

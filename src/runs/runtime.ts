@@ -12,6 +12,7 @@ import { AppError } from '../errors.ts';
 import type { LivePartials } from '../events/partials/livePartials.ts';
 import { createRunGateway } from '../gateway/runGateway.ts';
 import type { GatewayTimes } from '../gateway/times.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Models } from '../models/catalogue.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import { limitLookups } from '../outgoing/lookupGate.ts';
@@ -64,6 +65,7 @@ interface RuntimeOptions {
   readonly localFolders: LocalFolders;
   readonly allowPrivate: AllowPrivate;
   readonly livePartials: LivePartials;
+  readonly metrics: Metrics;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock | undefined;
@@ -157,6 +159,7 @@ export function createRuntime(options: RuntimeOptions) {
           onNotice,
           onLimit,
           onBackgroundError,
+          metrics: options.metrics,
           ...(options.gatewayTimes && { times: options.gatewayTimes }),
         }),
       fetchImage: createImageFetch(
@@ -177,6 +180,7 @@ export function createRuntime(options: RuntimeOptions) {
       onBackgroundError,
       times: workerTimes,
       clock,
+      metrics: options.metrics,
     });
   }
 

@@ -4,6 +4,7 @@ import { type ClaimedConversation, claimConversation } from '../conversations/ru
 import { type RunState, readRunStates } from '../conversations/run/store.ts';
 import { conversationOf, workTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
 import { wakeable } from '../process/repeat.ts';
 import type { RunAgent } from './claimedRun.ts';
@@ -30,13 +31,14 @@ export interface WorkerOptions {
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<WorkerTimes>;
   readonly clock?: Clock;
+  readonly metrics?: Metrics | undefined;
 }
 
 export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(options: WorkerOptions) {
   const { database, runAgent, owner, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
-  const { clock = systemClock } = options;
+  const { clock = systemClock, metrics } = options;
   const times = { ...defaultTimes, ...options.times };
   /** By run id, because a lost run may still be ending when its conversation is claimed again. */
   const runs = new Map<string, LiveRun>();
@@ -79,7 +81,9 @@ export function createWorker(options: WorkerOptions) {
       onBackgroundError,
     });
     runs.set(runId, run);
+    metrics?.claims.add([conversation.status === 'RUNNING' ? 'takeover' : 'start']);
     void run.done.then(() => {
+      metrics?.runEnds.add([run.cause() ?? 'run']);
       runs.delete(runId);
       claiming.wake();
     });
