@@ -182,7 +182,21 @@ describe('parley pull', () => {
     rmSync(join(folder.path, 'agent.txt'));
     assert.equal((await pull('--apply')).code, 0);
     assert.equal(readFileSync(join(folder.path, 'README.md'), 'utf8'), 'main\nmore\n');
-    assert.deepEqual([(await pull('--apply')).code, folder.git('branch', '--list', 'parley/*')], [2, '']);
+    const again = await pull('--apply');
+    assert.deepEqual([again.code, folder.git('branch', '--list', 'parley/*')], [0, '']);
+    assert.match(again.stderr, /All changes of the conversation are in this folder already/);
+  });
+
+  it('leaves out names that Git does not take, and brings the rest', async (t) => {
+    const odd = 'mkdir .GIT "git~1"; echo bad > .GIT/config; echo bad > "git~1/x"; echo new > agent.txt';
+    const { folder, pull } = await work(t, [odd], () => {});
+    for (const more of [[], ['--apply']]) {
+      const ran = await pull(...more);
+      assert.equal(ran.code, 0, ran.stderr);
+      assert.match(ran.stderr, /^Left out, .*: \.GIT\/config, git~1\/x\.$/m);
+    }
+    assert.equal(folder.git('show', 'parley/conversa:agent.txt'), 'new');
+    assert.equal(readFileSync(join(folder.path, 'agent.txt'), 'utf8'), 'new\n');
   });
 
   it('takes nothing over that leads out of the repository or runs by itself, unless asked', async (t) => {

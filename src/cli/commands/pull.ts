@@ -42,6 +42,13 @@ async function readPatch({ parley, info, git }: Pull, from: 'base' | 'start'): P
   return readPulledPatch(git, await parley.workspace.patch(info.conversation_id, from));
 }
 
+function noteLeftOut({ output }: Pull, { leftOut }: PulledPatch): void {
+  if (leftOut.length > 0)
+    output.note(
+      `Left out, because Git or another system would take these names for other files: ${listNames(leftOut)}.\n`,
+    );
+}
+
 function countOf({ paths }: PulledPatch): string {
   return paths.length === 1 ? '1 changed file' : `${paths.length} changed files`;
 }
@@ -61,6 +68,7 @@ async function toBranch(pull: Pull): Promise<number> {
   const since = await readPatch(pull, 'base');
   // A conversation without a base commit began with a copy of the files, so that only later changes are of interest.
   const patch = since.base === undefined ? await readPatch(pull, 'start') : since;
+  noteLeftOut(pull, patch);
   if (patch.paths.length === 0) return nothing(pull);
   const title = plainLine(info.title ?? '') || 'Changes of an agent';
   const message = `${title}\n\nParley-Conversation: ${info.conversation_id}\n`;
@@ -96,6 +104,7 @@ async function toWorkingTree(pull: Pull): Promise<number> {
   const { output, info, git, location } = pull;
   const hasRepository = typeof location.repository !== 'string';
   const patch = await readPatch(pull, 'start');
+  noteLeftOut(pull, patch);
   if (patch.paths.length === 0) return nothing(pull);
   if (hasRepository && patch.base !== undefined) await getCommit(git, patch.base);
   const pulled = await pullChanges({
@@ -107,6 +116,11 @@ async function toWorkingTree(pull: Pull): Promise<number> {
     backupRef: `refs/parley/before-${shortName(info)}`,
   });
   if (pulled.outcome === 'refused') return exits.failed;
+  if (pulled.outcome === 'present') {
+    if (output.isJson) output.json({ conversation_id: info.conversation_id, files: 0 });
+    else output.note('All changes of the conversation are in this folder already.\n');
+    return exits.done;
+  }
   const { backup } = pulled;
   if (output.isJson)
     output.json({

@@ -145,6 +145,13 @@ describe('prepareFolder', () => {
     assert.match(prepared.notes.join('\n'), /repositories of their own: vendor\/lib\//);
   });
 
+  it('leaves out names that Git does not take, and names them', async (t) => {
+    const plain = plainFolder(t);
+    for (const name of ['.GIT/config', 'git~1/x', 'a.txt']) plain.write(name, 'text\n');
+    const prepared = await prepareFolder(plain.path);
+    assert.match(prepared.notes.join('\n'), /copy of its 1 file\.\nLeft out, .*: \.GIT\/config, git~1\/x$/);
+  });
+
   it('refuses changes that are too large, and starts with an empty workspace without a repository', async (t) => {
     const folder = await cloneFolder(t);
     const noise = randomBytes(9_000_000);

@@ -88,9 +88,13 @@ function countOf(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-function noteNested({ nested }: TreePatch): string[] {
-  if (nested.length === 0) return [];
-  return [`Left out, because they are repositories of their own: ${nested.join(', ')}`];
+function noteLeftOut({ nested, leftOut }: TreePatch): string[] {
+  return [
+    ...(nested.length > 0
+      ? [`Left out, because they are repositories of their own: ${nested.join(', ')}`]
+      : []),
+    ...(leftOut.length > 0 ? [`Left out, because Git does not take their names: ${leftOut.join(', ')}`] : []),
+  ];
 }
 
 function describe({ files, untracked }: TreePatch): string {
@@ -122,7 +126,7 @@ async function fromRepository(git: Git, top: string, source: Source): Promise<Pr
             `${countOf(unpushed, 'commit')} that the remote does not have: carried along as changes, not as commits.`,
           ]),
       ...(hasHome ? ['Untracked files are left out, because this is your home folder.'] : []),
-      ...noteNested(tree),
+      ...noteLeftOut(tree),
     ],
   };
 }
@@ -141,7 +145,7 @@ async function fromFiles(git: Git, top: string, why: string): Promise<Prepared> 
       creation: { workspace_patch: toPatch(tree.patch) },
       notes: [
         `${why} The workspace starts with a copy of its ${countOf(tree.files, 'file')}.`,
-        ...noteNested(tree),
+        ...noteLeftOut(tree),
       ],
     };
   } catch (error) {

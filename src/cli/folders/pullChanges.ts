@@ -29,6 +29,8 @@ interface ChangesOptions {
 
 export type PulledChanges =
   | { readonly outcome: 'refused' }
+  /** All changes are in the files already. */
+  | { readonly outcome: 'present' }
   /** `backup` is the ref that keeps the files that had changes. */
   | { readonly outcome: 'applied'; readonly backup: string | undefined };
 
@@ -57,9 +59,13 @@ function reasonsOf({ patch, hasRepository }: ChangesOptions, dirty: readonly str
   return reasons;
 }
 
-async function checkApplies({ git, patch }: ChangesOptions): Promise<void> {
-  const { code, stderr } = await git(['apply', '--check', '-'], { input: patch.bytes, allowed: [1, 128] });
-  if (code === 0) return;
+/** False if the files have all of the changes already. Throws if they do not fit. */
+async function applies({ git, patch }: ChangesOptions): Promise<boolean> {
+  const check = (...more: string[]) =>
+    git(['apply', '--check', ...more, '-'], { input: patch.bytes, allowed: [1, 128] });
+  const { code, stderr } = await check();
+  if (code === 0) return true;
+  if ((await check('--reverse')).code === 0) return false;
   const errors = stderr.split('\n').flatMap((line) => /^error: (.*)$/.exec(line)?.[1] ?? []);
   const why = plainLine(errors.join('; ').slice(0, errorCharsMax));
   throw new RefusalError(
@@ -105,7 +111,7 @@ export async function pullChanges(options: ChangesOptions): Promise<PulledChange
     throw new RefusalError(
       `The agent has created links that lead out of the folder: ${listNames(out)}. Nothing was changed; without --apply the changes become a branch.`,
     );
-  await checkApplies(options);
+  if (!(await applies(options))) return { outcome: 'present' };
   const dirty = await findDirty(options);
   const reasons = reasonsOf(options, dirty);
   if (reasons.length > 0 && !(await mayGoOn(reasons))) return { outcome: 'refused' };

@@ -50,12 +50,18 @@ describe('a pulled patch', () => {
     assert.deepEqual(linksOut(await read(several)), ['two']);
   });
 
-  it('is refused if it writes elsewhere, or is not a patch', async (t) => {
+  it('is without files elsewhere, and refused if it is not a patch', async (t) => {
     const read = (text: string) => readText(t, text);
-    for (const path of ['../x', '/tmp/x', '.git/hooks/post-checkout', 'a/.GIT/config'])
-      await assert.rejects(read(`# base: none\n${add(path)}`), /Nothing was changed|git apply failed/, path);
+    for (const path of ['../x', '/tmp/x', '.git/hooks/post-checkout', 'a/.GIT/config']) {
+      const { paths, leftOut } = await read(`# base: none\n${add('a')}${add(path)}${add('b')}`);
+      assert.deepEqual([paths, leftOut], [['a', 'b'], [path]]);
+    }
+    const two = `${add('a')}${add('.git/x').replace('diff --git a/.git/x b/.git/x\n', '')}`;
+    await assert.rejects(read(`# base: none\n${two}`), /names that are not taken over: .git\/x. Nothing was/);
     await assert.rejects(read('<html>'), /not a patch/);
     await assert.rejects(read(`# base: --upload-pack=x\n${add('a')}`), /not a patch/);
+    const named = await read(`# base: none\n# left out: ".GIT/ü"\n# left out: "b"\n${add('a')}`);
+    assert.deepEqual([named.paths, named.leftOut], [['a'], ['.GIT/ü', 'b']]);
     const empty = await read(`# base: ${'a'.repeat(40)}\n`);
     assert.deepEqual([empty.base, empty.paths], ['a'.repeat(40), []]);
   });

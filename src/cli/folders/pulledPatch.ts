@@ -6,19 +6,28 @@ import { isGuardedPath } from '../../git/guardedPaths.ts';
 import { plainLine } from '../../text/plainText.ts';
 import type { Git } from './localGit.ts';
 
-export interface PulledPatch {
-  /** The commit that the conversation began at; undefined if it began without a repository. */
-  readonly base: string | undefined;
+interface Files {
   readonly bytes: Buffer;
   /** The files that it changes. */
   readonly paths: readonly string[];
+}
+
+export interface PulledPatch extends Files {
+  /** The commit that the conversation began at; undefined if it began without a repository. */
+  readonly base: string | undefined;
   /** Those of them that programs of the user act on. */
   readonly guarded: readonly string[];
+  /** Files of the agent that are left out, because their names could mean another file here, such as `.GIT/config`. */
+  readonly leftOut: readonly string[];
 }
 
 const firstLine = /^# base: ([0-9a-f]{40}|none)\n/;
-const firstLineChars = 60;
+/** The service names what Git does not take. Names are JSON. */
+const leftOutLine = /^# left out: (".*")\n/;
+const lineCharsMax = 64 * 1_024;
 const namedMax = 10;
+/** Maps each byte to a character. */
+const byteText = 'latin1';
 
 /** Names that Git, Windows or macOS would take for `.git`. */
 const gitName = /^(\.git|git~\d+)[\s.]*(:.*)?$/i;
@@ -46,18 +55,60 @@ async function listPaths(git: Git, bytes: Buffer): Promise<string[]> {
   return lines.map((line) => line.replace(/^(\d+|-)\t(\d+|-)\t/, ''));
 }
 
+/** The sections of the files. Lines of content never start like a header. */
+function splitSections(bytes: Buffer): string[] {
+  return bytes.toString(byteText).split(/^(?=diff --git )/m);
+}
+
+/** Without these files. Throws if the patch is not one section for each file. */
+async function withoutPaths(git: Git, { bytes, paths }: Files, unsafe: ReadonlySet<string>): Promise<Files> {
+  if (unsafe.size === 0) return { bytes, paths };
+  const sections = splitSections(bytes);
+  const rest = sections.filter((_, i) => !unsafe.has(paths[i] ?? ''));
+  const kept = Buffer.from(rest.join(''), byteText);
+  const left = sections.length === paths.length ? await listPaths(git, kept) : paths;
+  if (left.every(isSafePath)) return { bytes: kept, paths: left };
+  throw new RefusalError(
+    `The agent has written files with names that are not taken over: ${listNames([...unsafe])}. Nothing was changed.`,
+  );
+}
+
+/** The name as the service has written it, if it is not JSON. */
+function textOf(name: string): string {
+  const text = Buffer.from(name, byteText).toString();
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+function readLeftOut(bytes: Buffer): { readonly names: string[]; readonly rest: Buffer } {
+  const names: string[] = [];
+  let rest = bytes;
+  for (;;) {
+    const [line, name] = leftOutLine.exec(rest.toString(byteText, 0, lineCharsMax)) ?? [];
+    if (line === undefined || name === undefined) return { names, rest };
+    names.push(textOf(name));
+    rest = rest.subarray(line.length);
+  }
+}
+
 export async function readPulledPatch(git: Git, downloaded: Blob): Promise<PulledPatch> {
   const all = Buffer.from(await downloaded.arrayBuffer());
-  const [line = '', base] = firstLine.exec(all.toString('latin1', 0, firstLineChars)) ?? [];
+  const [line = '', base] = firstLine.exec(all.toString(byteText, 0, lineCharsMax)) ?? [];
   if (base === undefined) throw new RefusalError('The service returned something that is not a patch.');
-  const bytes = all.subarray(line.length);
-  const paths = await listPaths(git, bytes);
-  const unsafe = paths.filter((path) => !isSafePath(path));
-  if (unsafe.length > 0)
-    throw new RefusalError(
-      `The agent has written files with names that are not taken over: ${listNames(unsafe)}. Nothing was changed.`,
-    );
-  return { base: base === 'none' ? undefined : base, bytes, paths, guarded: paths.filter(isGuardedPath) };
+  const { names, rest } = readLeftOut(all.subarray(line.length));
+  const named = await listPaths(git, rest);
+  const unsafe = new Set(named.filter((path) => !isSafePath(path)));
+  const { bytes, paths } = await withoutPaths(git, { bytes: rest, paths: named }, unsafe);
+  return {
+    base: base === 'none' ? undefined : base,
+    bytes,
+    paths,
+    guarded: paths.filter(isGuardedPath),
+    leftOut: [...names, ...unsafe],
+  };
 }
 
 /** Whether a link leads out of its repository, or into `.git`. */
@@ -69,7 +120,7 @@ export function leadsOut(path: string, target: string): boolean {
 
 /** The links of a patch that lead out of the repository, or whose target is not shown. */
 export function linksOut({ bytes, paths }: PulledPatch): string[] {
-  const sections = bytes.toString('utf8').split(/^(?=diff --git )/m);
+  const sections = splitSections(bytes);
   const isLink = (section: string) => /^(new file mode|new mode|index [0-9a-f.]+) 120000$/m.test(section);
   if (!sections.some(isLink)) return [];
   // The sections are then those of the paths, in the same order.
@@ -78,6 +129,6 @@ export function linksOut({ bytes, paths }: PulledPatch): string[] {
     const section = sections[i] ?? '';
     if (!isLink(section)) return false;
     const added = [...section.matchAll(/^\+(?!\+\+ )(.*)$/gm)].map(([, text = '']) => text);
-    return added.length !== 1 || leadsOut(path, added[0] ?? '');
+    return added.length !== 1 || leadsOut(path, Buffer.from(added[0] ?? '', byteText).toString());
   });
 }

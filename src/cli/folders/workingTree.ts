@@ -25,6 +25,8 @@ export interface TreePatch {
   readonly untracked: number;
   /** Folders that are repositories of their own, which are left out. */
   readonly nested: readonly string[];
+  /** Files with names that Git does not take, such as `.GIT/config`. */
+  readonly leftOut: readonly string[];
 }
 
 interface TreeOptions {
@@ -71,6 +73,17 @@ const diffArgs = [
   ...['--no-ext-diff', '--no-textconv', '--ignore-submodules=all'],
 ];
 
+/** Returns the names that Git does not add. */
+async function addNames(git: Git, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const input = Buffer.from(names.map((name) => `${name}\0`).join(''), byteText);
+  const args = ['add', '--intent-to-add', '--ignore-errors', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  const { code } = await git(args, { env: { GIT_LITERAL_PATHSPECS: '1' }, input, allowed: [1] });
+  if (code === 0) return [];
+  const added = new Set(splitNul((await git(['ls-files', '-z'])).stdout));
+  return names.filter((name) => !added.has(name));
+}
+
 async function readDiff(git: Git, base: string): Promise<Buffer> {
   try {
     return (await git([...diffArgs, base, '--'])).stdout;
@@ -90,16 +103,18 @@ export async function readTreePatch({ git, top, base, withUntracked }: TreeOptio
   const nested = listed.filter((name) => name.endsWith('/'));
   const untracked = listed.filter((name) => !name.endsWith('/'));
   checkUntracked(top, untracked);
-  if (untracked.length > 0) {
-    const input = Buffer.from(untracked.map((name) => `${name}\0`).join(''), byteText);
-    const paths = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-    await git(['add', '--intent-to-add', ...paths], { env: { GIT_LITERAL_PATHSPECS: '1' }, input });
-  }
+  const leftOut = await addNames(git, untracked);
   const patch = await readDiff(git, base);
   if (patch.length > patchBytesMax)
     throw new TooLargeError(
       `The changes of the folder are larger than ${patchBytesMax / mib} MiB as a patch. Commit and push large files, or add them to .gitignore.`,
     );
   const files = patch.toString(byteText).match(/^diff --git /gm)?.length ?? 0;
-  return { patch, files, untracked: untracked.length, nested: nested.map(shownName) };
+  return {
+    patch,
+    files,
+    untracked: untracked.length - leftOut.length,
+    nested: nested.map(shownName),
+    leftOut: leftOut.map(shownName),
+  };
 }

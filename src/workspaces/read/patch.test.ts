@@ -128,6 +128,18 @@ describe('the patch of a workspace', () => {
     assert.match(patch, /c\.txt/);
   });
 
+  it('names files that Git does not take, and has the others', async (t) => {
+    const workspace = setUp(t);
+    const odd = { '.GIT/config': 'bad\n', 'git~1/x "y"': 'bad\n' };
+    putFiles(workspace, { ...odd, 'a.txt': 'changed\n', 'c.txt': 'new\n' });
+    const [, ...lines] = (await patchOf(workspace)).toString().split('\n');
+    assert.deepEqual(lines.slice(0, 2), ['# left out: ".GIT/config"', '# left out: "git~1/x \\"y\\""']);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('diff --git ')),
+      ['diff --git a/a.txt b/a.txt', 'diff --git a/c.txt b/c.txt'],
+    );
+  });
+
   it('leaves out repositories in subfolders', async (t) => {
     const workspace = setUp(t);
     cloneInto(join(workspace, 'lib'), { 'x.txt': 'x' });

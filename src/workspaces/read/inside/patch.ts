@@ -13,10 +13,28 @@ const diffArgs = [
   ...['--no-ext-diff', '--no-textconv', '--ignore-submodules=all'],
 ];
 
-/** In Git's listing, the name of a folder with its own repository ends with a slash. */
-function withoutFolders(listed: Buffer): Buffer {
-  const names = listed.toString('latin1').split('\0').slice(0, -1);
-  return Buffer.from(names.flatMap((name) => (name.endsWith('/') ? [] : `${name}\0`)).join(''), 'latin1');
+/** Names are bytes; this encoding maps each byte to a character. */
+const byteText = 'latin1';
+const namedMax = 100;
+
+function splitNul(bytes: Buffer): string[] {
+  return bytes.toString(byteText).split('\0').slice(0, -1);
+}
+
+/** A line that `git apply` skips. */
+function leftOutLine(name: string): string {
+  return `# left out: ${JSON.stringify(Buffer.from(name, byteText).toString())}\n`;
+}
+
+type Git = (args: readonly string[], input?: Buffer) => Promise<Buffer>;
+
+/** Returns the names that Git does not add, such as `.GIT/config`, which would be `.git` on other file systems. */
+async function addNames(git: Git, names: readonly string[]): Promise<string[]> {
+  const input = Buffer.from(names.map((name) => `${name}\0`).join(''), byteText);
+  const paths = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  await git(['add', '--force', '--intent-to-add', '--ignore-errors', ...paths], input);
+  const added = new Set(splitNul(await git(['ls-files', '-z'])));
+  return names.filter((name) => !added.has(name));
 }
 
 async function readPatch(root: string, from: 'base' | 'start', bounds: InspectionBounds, temporary: string) {
@@ -32,21 +50,22 @@ async function readPatch(root: string, from: 'base' | 'start', bounds: Inspectio
     GIT_OBJECT_DIRECTORY: join(temporary, 'objects'),
     GIT_ALTERNATE_OBJECT_DIRECTORIES: join(root, '.git/objects'),
   };
-  const git = (args: readonly string[], input?: Buffer) =>
+  const git: Git = (args, input) =>
     repository.run(args, { env, ...(input && { input }), outputBytesMax: bounds.patchBytesMax });
   // Only the .gitignore files of the tree count, which reviewers can see.
   const others = await git(['ls-files', '--others', '-z', '--exclude-per-directory=.gitignore']);
-  const untracked = withoutFolders(others);
-  if (untracked.length > 0)
-    await git(
-      ['add', '--force', '--intent-to-add', '--pathspec-from-file=-', '--pathspec-file-nul'],
-      untracked,
-    );
+  // The name of a folder with its own repository ends with a slash.
+  const untracked = splitNul(others).filter((name) => !name.endsWith('/'));
+  const leftOut = untracked.length > 0 ? await addNames(git, untracked) : [];
   const patch = await git([...diffArgs, since, '--']);
-  return Buffer.concat([Buffer.from(`# base: ${base === emptyTree ? 'none' : base}\n`), patch]);
+  const head = [
+    `# base: ${base === emptyTree ? 'none' : base}\n`,
+    ...leftOut.slice(0, namedMax).map(leftOutLine),
+  ];
+  return Buffer.concat([Buffer.from(head.join('')), patch]);
 }
 
-/** Starts with a line that names the base commit, which `git apply` skips. */
+/** Starts with lines that name the base commit and what was left out, which `git apply` skips. */
 export async function createPatch(
   root: string,
   from: 'base' | 'start',
