@@ -94,6 +94,10 @@ describe('parley doctor', () => {
       `${message} ${remedy}`,
       /at http:\/\/127\.0\.0\.1:9, where nothing answers \(ECONNREFUSED\).*llm_base_url/,
     );
+    // The service may reach private addresses, whatever the environment of this command says.
+    const other = await run({ PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' });
+    assert.match(String(other.get('model')?.message), /where nothing answers/);
+    assert.match(String(other.get('addresses')?.message), /by the environment of this command/);
     assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
     // A key that cannot be read is not the same as no key.
     const folder = join(service.storage.dataDir, 'unreadable');

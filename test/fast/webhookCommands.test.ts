@@ -34,6 +34,8 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
       const env = {
         PATH: process.env['PATH'],
         PARLEY_DATA_DIR: storage.dataDir,
+        // What counts is the environment of the service, which may reach the receiver.
+        PARLEY_ALLOW_PRIVATE_ADDRESSES: '0',
         ...(storage.databaseUrl === undefined ? {} : { DATABASE_URL: storage.databaseUrl }),
       };
       const child = execFile(

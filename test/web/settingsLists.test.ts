@@ -37,6 +37,9 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Save key').click();
     await page.getByText('A key is stored.').waitFor();
     assert.equal(await isSet(), true);
+    await service.ask('/api/settings', { json: { llm_model: 'xai/grok-4' } });
+    await page.reload();
+    await page.getByText('Not set: the API key of xai below is used.').waitFor();
     await button(page, 'Replace: xai').click();
     assert.equal(await key.inputValue(), '');
     await key.fill('sk-another');

@@ -89,6 +89,9 @@ async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | und
   return [...findings, sandbox, ...checkLimits(info.limits), await checkModel(settings, undefined, true)];
 }
 
+const ofThisCommand =
+  'That is by the environment of this command; the running service may have another one, which counts.';
+
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
   const asked = await checkService(address, tryFindKey(address));
@@ -105,8 +108,11 @@ async function localFindings(config: Config): Promise<Finding[]> {
       wrong('service', `No Parley service answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'),
     );
   else found.push(await checkPort(config));
-  const addresses = await checkPrivateAddresses(config, () => isAlone(found));
-  return [...found, addresses.finding, await checkModel(settings, config.modelHosts, addresses.access)];
+  const { finding, access } = await checkPrivateAddresses(config, () => isAlone(found));
+  if (asked === undefined) return [...found, finding, await checkModel(settings, config.modelHosts, access)];
+  // The service was started with an environment of its own, so this cannot be said for sure.
+  const unsure = { ...finding, message: `${finding.message} ${ofThisCommand}` };
+  return [...found, unsure, await checkModel(settings, config.modelHosts, true)];
 }
 
 const marks = { ok: ['green', '✓'], note: ['yellow', '!'], wrong: ['red', '✗'] } as const;

@@ -18,6 +18,15 @@ function providerOf(model: string): string {
   return model.includes('/') ? model.slice(0, model.indexOf('/')) : '';
 }
 
+/** The provider whose stored API key the model in the settings uses, because it has no key of its own. */
+export function useKeyOfProvider(): string | undefined {
+  const { data: settings } = useSettings();
+  const { data: keys } = useProviderKeys({ enabled: settings !== undefined });
+  if (settings === undefined || settings.llm_api_key_set || settings.llm_base_url) return undefined;
+  const provider = providerOf(settings.llm_model ?? '');
+  return keys?.provider_keys.some((one) => one.provider === provider && one.is_set) ? provider : undefined;
+}
+
 /**
  * Returns a function that names the provider whose API key a model lacks. The empty name means the model in the settings.
  * It returns undefined if the model has a key, or if that is not known.

@@ -1,5 +1,6 @@
 // The model that agents use, and its limits.
 import { useModelNames } from '../session/models.ts';
+import { useKeyOfProvider } from '../session/providerKeys.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { Group, Section } from './form/Section.tsx';
 import {
@@ -15,11 +16,17 @@ import type { SectionProps } from './sections.ts';
 export function ModelSection({ settings }: SectionProps) {
   const { model: texts } = useSettingsTexts();
   const form = useSettingsForm('model', settings);
+  const provider = useKeyOfProvider();
   return (
     <>
       <Section title={texts.title} lead={texts.lead} form={form}>
         <TextSettingField form={form} name="llm_model" mono suggestions={useModelNames()} />
-        <SecretSettingField form={form} name="llm_api_key" isSet={settings.llm_api_key_set} />
+        <SecretSettingField
+          form={form}
+          name="llm_api_key"
+          isSet={settings.llm_api_key_set}
+          instead={provider === undefined ? undefined : texts.keyOfProvider(provider)}
+        />
         <TextSettingField form={form} name="llm_base_url" type="url" mono />
         <Group title={texts.limits}>
           <NumberSettingField form={form} name="max_iterations" />

@@ -147,13 +147,15 @@ export function YesNoSettingField({ form, name }: SettingFieldProps<BooleanSetti
 interface SecretSettingFieldProps extends SettingFieldProps<SecretSetting> {
   /** Undefined if the service does not report it. The secret can still be replaced and removed. */
   readonly isSet: boolean | undefined;
+  /** Says what is used if it is not set. */
+  readonly instead?: string | undefined;
 }
 
-export function SecretSettingField({ form, name, isSet }: SecretSettingFieldProps) {
+export function SecretSettingField({ form, name, isSet, instead }: SecretSettingFieldProps) {
   const { settings } = useTexts();
   const { secretMaybeStored } = useSettingsTexts();
   const { label, hint, error } = useFieldProps(form, name);
-  const known = isSet ? settings.secretSet : settings.secretNotSet;
+  const known = isSet ? settings.secretSet : (instead ?? settings.secretNotSet);
   return (
     <SettingField name={name}>
       <SecretField

@@ -35,6 +35,7 @@ export const de: SettingsTexts = {
     title: 'Modell',
     lead: 'Das Modell, das Agenten verwenden, und sein API-Schlüssel. Änderungen gelten ab der nächsten Nachricht.',
     limits: 'Limits',
+    keyOfProvider: (provider) => `Nicht festgelegt: Der API-Schlüssel von ${provider} unten wird verwendet.`,
   },
   providerKeys: {
     title: 'API-Schlüssel nach Anbieter',

@@ -34,6 +34,7 @@ export const en = {
     title: 'Model',
     lead: 'The model that agents use, and its API key. Changes apply from the next message.',
     limits: 'Limits',
+    keyOfProvider: (provider: string) => `Not set: the API key of ${provider} below is used.`,
   },
   providerKeys: {
     title: 'API keys by provider',
