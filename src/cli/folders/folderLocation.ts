@@ -43,9 +43,11 @@ function contains(folder: string, inner: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** The home folder and those above it: their files are not those of a project. */
-export function holdsHome(folder: string): boolean {
-  return contains(folder, homedir());
+/** What a folder has to do with the home folder, as the end of a sentence. Its files are not those of a project then. */
+export function findHomeRelation(folder: string): string | undefined {
+  const home = realPath(homedir()) ?? homedir();
+  if (folder === home) return 'is your home folder';
+  return contains(folder, home) ? 'contains your home folder' : undefined;
 }
 
 /** The content of a file with one line; undefined if there is no such file. */
@@ -85,7 +87,7 @@ function targetOf(root: string): string | undefined {
   return pointer === undefined ? undefined : realPath(resolve(root, pointer));
 }
 
-/** Whether `.git` of the folder is its repository, or leads to one that names the folder in turn. */
+/** Whether `.git` of the folder is its repository, or leads to one that points back to the folder. */
 async function isRepositoryOf(root: string, { gitDir, commonDir }: RepositoryFolders): Promise<boolean> {
   if (targetOf(root) !== gitDir) return false;
   if (gitDir !== commonDir) {
@@ -104,9 +106,14 @@ function sentenceOf(folder: string, stderr: string): string {
     return 'The folder is not a Git repository.';
   if (/dubious ownership|unsafe repository/.test(stderr)) {
     const [, named = folder] = /safe\.directory '?(.+?)'?$/m.exec(stderr) ?? [];
-    return `Git does not use the repository of the folder, because it belongs to another user. If you trust it, run: git config --global --add safe.directory ${shellWord(named)}.`;
+    return `Git does not use the repository of the folder, because it belongs to another user. If you trust it, run "git config --global --add safe.directory ${shellWord(named)}".`;
   }
   return `Git cannot read the repository of the folder: ${firstError(stderr)}.`;
+}
+
+/** Whether its repository knows files in the folder. */
+async function hasTracked(folder: string): Promise<boolean> {
+  return (await runGit(folder, ['ls-files', '-z', '--', '.'])).stdout.length > 0;
 }
 
 /** Throws a RefusalError if there is no such folder, or Git is missing. */
@@ -122,6 +129,8 @@ export async function locateFolder(path: string): Promise<FolderLocation> {
     return plain('The paths of the repository cannot be read.');
   const repository = { gitDir, commonDir };
   if (!contains(root, folder) || !(await isRepositoryOf(root, repository)) || hasLinks(repository))
-    return plain('The folder names a repository elsewhere, which does not name the folder in turn.');
+    return plain('The folder points to a repository elsewhere, which does not point back to the folder.');
+  if (root !== folder && findHomeRelation(root) !== undefined && !(await hasTracked(folder)))
+    return plain('The folder is not a Git repository; that of your home folder has none of its files.');
   return { root, subfolder: relative(root, folder).split(sep).join('/'), repository };
 }

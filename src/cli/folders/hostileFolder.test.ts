@@ -241,7 +241,7 @@ describe('a folder that names another repository', () => {
       assert.equal(prepared.creation.repository, undefined);
       assert.doesNotMatch(carried(prepared), /private|README/);
       assert.match(carried(prepared), /^\+own$/m);
-      assert.match(prepared.notes.join(), /names a repository elsewhere/);
+      assert.match(prepared.notes.join(), /points to a repository elsewhere/);
     });
 
   it('gets nothing of a folder that core.worktree names', async (t) => {

@@ -15,6 +15,15 @@ import {
 import { RefusalError } from '../../errors.ts';
 import { type PreparedFolder, prepareFolder } from './prepareFolder.ts';
 
+function setVariable(t: TestContext, name: string, value: string): void {
+  const before = process.env[name];
+  t.after(() => {
+    if (before === undefined) delete process.env[name];
+    else process.env[name] = before;
+  });
+  process.env[name] = value;
+}
+
 /** The tree that a service gets. */
 function startTree(t: TestContext, repository: string | undefined, { creation }: PreparedFolder): string {
   const target = temporaryFolder(t);
@@ -158,21 +167,58 @@ describe('prepareFolder', () => {
     folder.write('large.bin', noise);
     await assert.rejects(prepareFolder(folder.path), (error: Error) => {
       assert.ok(error instanceof RefusalError);
-      return /larger than 8 MiB as a patch/.test(error.message);
+      return /larger than 8 MiB as a patch; the largest are large.bin \(\d+ MiB\)\. Commit/.test(
+        error.message,
+      );
     });
     const plain = plainFolder(t);
     plain.write('large.bin', noise);
     const prepared = await prepareFolder(plain.path);
     assert.deepEqual(prepared.creation, { client_folder: plain.path });
-    assert.match(prepared.notes.join(), /larger than 8 MiB.*starts with an empty workspace/);
+    assert.match(
+      prepared.notes.join(),
+      /larger than 8 MiB.*large.bin \(\d+ MiB\)\. Add what is not needed to \.gitignore.*an empty workspace/,
+    );
   });
 
   it('never carries a home folder', async () => {
-    for (const folder of [homedir(), '/']) {
+    for (const [folder, relation] of [
+      [homedir(), 'is'],
+      ['/', 'contains'],
+    ] as const) {
       const { creation, notes } = await prepareFolder(folder);
       assert.deepEqual(creation, { client_folder: folder });
-      assert.match(notes.join(), /The files of a home folder are not carried along/);
+      assert.match(notes.join(), RegExp(`not carried along, because it ${relation} your home folder`));
     }
+  });
+
+  it('does not take the repository of a home folder for that of a folder below, unless it is tracked', async (t) => {
+    const home = await cloneFolder(t);
+    setVariable(t, 'HOME', home.path);
+    home.write('project/own.txt', 'own\n');
+    const project = await prepareFolder(join(home.path, 'project'));
+    assert.equal(project.creation.repository, undefined);
+    assert.equal(project.creation.client_folder, join(home.path, 'project'));
+    assert.match(project.notes.join(), /home folder has none of its files\. .* a copy of its 1 file/);
+    home.write('src/a.ts', 'changed\n');
+    const tracked = await prepareFolder(join(home.path, 'src'));
+    assert.deepEqual([tracked.subfolder, tracked.creation.repository], ['src', `${home.host.url}/team/app`]);
+    assert.match(
+      tracked.notes.join(),
+      /with 1 changed file\..*Untracked files are left out, because the folder is/,
+    );
+  });
+
+  it('says what to do if the folder belongs to another user', async (t) => {
+    const folder = await cloneFolder(t);
+    setVariable(t, 'GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
+    const { creation, notes } = await prepareFolder(folder.path);
+    assert.equal(creation.repository, undefined);
+    assert.match(
+      notes.join(),
+      /belongs to another user.*git config --global --add safe\.directory \S+ The workspace/,
+    );
+    assert.ok(notes.join().includes(folder.path));
   });
 
   it('refuses what is not a folder', async (t) => {

@@ -1,7 +1,7 @@
 // Carries a folder of this machine to a conversation: its repository and branch, and what is not pushed as a patch.
 import type { CreateConversation } from '../../client/parley.ts';
 import { plainLine } from '../../text/plainText.ts';
-import { type FolderLocation, holdsHome, locateFolder } from './folderLocation.ts';
+import { type FolderLocation, findHomeRelation, locateFolder } from './folderLocation.ts';
 import { withIsolatedGit } from './isolatedGit.ts';
 import { findLine, type Git } from './localGit.ts';
 import { type Repository, repositoryOf } from './remoteUrl.ts';
@@ -108,8 +108,8 @@ function toPatch(patch: Buffer, base?: string) {
 
 async function fromRepository(git: Git, top: string, source: Source): Promise<Prepared> {
   const { repository, git_provider, branch, base, unpushed } = source;
-  const hasHome = holdsHome(top);
-  const tree = await readTreePatch({ git, top, base, withUntracked: !hasHome });
+  const relation = findHomeRelation(top);
+  const tree = await readTreePatch({ git, top, base, withUntracked: relation === undefined });
   const at = `${branch === undefined ? '' : `branch ${plainLine(branch)}, `}commit ${base.slice(0, shownCommitChars)}`;
   return {
     creation: {
@@ -125,7 +125,7 @@ async function fromRepository(git: Git, top: string, source: Source): Promise<Pr
         : [
             `${countOf(unpushed, 'commit')} that the remote does not have: carried along as changes, not as commits.`,
           ]),
-      ...(hasHome ? ['Untracked files are left out, because this is your home folder.'] : []),
+      ...(relation === undefined ? [] : [`Untracked files are left out, because the folder ${relation}.`]),
       ...noteLeftOut(tree),
     ],
   };
@@ -137,7 +137,8 @@ async function fromFiles(git: Git, top: string, why: string): Promise<Prepared> 
     creation: {},
     notes: [`${why} ${reason} The conversation starts with an empty workspace.`],
   });
-  if (holdsHome(top)) return empty('The files of a home folder are not carried along.');
+  const relation = findHomeRelation(top);
+  if (relation !== undefined) return empty(`Its files are not carried along, because it ${relation}.`);
   try {
     const tree = await readTreePatch({ git, top, base: emptyTree, withUntracked: true });
     if (tree.files === 0) return empty('The folder has no files.');

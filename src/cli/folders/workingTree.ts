@@ -52,15 +52,39 @@ function sizeOf(top: string, name: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function checkUntracked(top: string, names: readonly string[]): void {
-  const sizes = names.map((name) => ({ name, size: sizeOf(top, name) }));
-  const total = sizes.reduce((sum, { size }) => sum + size, 0);
+interface Sized {
+  readonly name: string;
+  readonly size: number;
+}
+
+function nameLargest(files: readonly Sized[]): string {
+  const largest = files.toSorted((a, b) => b.size - a.size).slice(0, namedMax);
+  return largest.map(({ name, size }) => `${shownName(name)} (${Math.ceil(size / mib)} MiB)`).join(', ');
+}
+
+/** If all files are sent, committing them does not help. */
+function adviceFor(base: string): string {
+  return base === emptyTree
+    ? 'Add what is not needed to .gitignore, or open a smaller folder.'
+    : 'Commit and push large files, or add them to .gitignore.';
+}
+
+function checkUntracked(top: string, names: readonly string[], base: string): void {
+  const files = names.map((name) => ({ name, size: sizeOf(top, name) }));
+  const total = files.reduce((sum, { size }) => sum + size, 0);
   if (total <= untrackedBytesMax && names.length <= untrackedFilesMax) return;
-  const largest = sizes.toSorted((a, b) => b.size - a.size).slice(0, namedMax);
-  const shown = largest.map(({ name, size }) => `${shownName(name)} (${Math.ceil(size / mib)} MiB)`);
   throw new TooLargeError(
-    `The folder has ${names.length} untracked files with ${Math.ceil(total / mib)} MiB, which is too much to carry along; the largest are ${shown.join(', ')}. Add what is not needed to .gitignore.`,
+    `The folder has ${names.length} untracked files with ${Math.ceil(total / mib)} MiB, which is too much to carry along; the largest are ${nameLargest(files)}. ${adviceFor(base)}`,
   );
+}
+
+/** The files of a patch, with the sizes of their parts. */
+function sizesIn(patch: Buffer): Sized[] {
+  const sections = patch.toString(byteText).split(/^(?=diff --git )/m);
+  return sections.map((section) => ({
+    name: /^diff --git "?a\/(.*?)"? "?b\/\1"?$/m.exec(section)?.[1] ?? '',
+    size: section.length,
+  }));
 }
 
 function splitNul(bytes: Buffer): string[] {
@@ -102,12 +126,12 @@ export async function readTreePatch({ git, top, base, withUntracked }: TreeOptio
     : [];
   const nested = listed.filter((name) => name.endsWith('/'));
   const untracked = listed.filter((name) => !name.endsWith('/'));
-  checkUntracked(top, untracked);
+  checkUntracked(top, untracked, base);
   const leftOut = await addNames(git, untracked);
   const patch = await readDiff(git, base);
   if (patch.length > patchBytesMax)
     throw new TooLargeError(
-      `The changes of the folder are larger than ${patchBytesMax / mib} MiB as a patch. Commit and push large files, or add them to .gitignore.`,
+      `The ${base === emptyTree ? 'files' : 'changes'} of the folder are larger than ${patchBytesMax / mib} MiB as a patch; the largest are ${nameLargest(sizesIn(patch))}. ${adviceFor(base)}`,
     );
   const files = patch.toString(byteText).match(/^diff --git /gm)?.length ?? 0;
   return {
