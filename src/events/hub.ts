@@ -3,9 +3,9 @@
 // connection takes, so that a slow one holds at most the entries of one read. However many there are, other requests
 // get their turn in between.
 import { kib } from '../validation/schema.ts';
-import type { PartialText } from './decoder/openTexts.ts';
-import { createPace, type Pace } from './pace.ts';
-import { type ChannelPartials, openChannelPartials } from './partials/channelPartials.ts';
+import { block, type Channel, inOrder, type Subscriber, sendToEach } from './channel.ts';
+import { createPace } from './pace.ts';
+import { createPartialsFanOut, wantsPartials } from './partials/partialsFanOut.ts';
 import { Batch, type Entry, type Log, type Receiver } from './receiver.ts';
 import { createSharedPages } from './sharedPages.ts';
 
@@ -18,52 +18,6 @@ const heartbeatMs = 15_000;
 /** What a read for one subscriber is expected to return. */
 const pageBytes = 64 * kib;
 
-interface Subscriber {
-  readonly receiver: Receiver;
-  cursor: string;
-  /** Receives new entries from the shared read. Otherwise it reads by itself. */
-  live: boolean;
-  reading: boolean;
-  /** The connection accepts no more data for now. */
-  blocked: boolean;
-  /** Has all unfinished texts, and receives what is added to them. */
-  hasPartials: boolean;
-}
-
-interface Channel {
-  readonly log: Log;
-  readonly subscribers: Set<Subscriber>;
-  /** For subscribers that are behind. */
-  readonly pages: ReturnType<typeof createSharedPages>;
-  /** The position of the shared read; undefined until a subscriber was live. */
-  cursor: string | undefined;
-  /** Settles when the shared read has reached the end of the log. */
-  pumping: Promise<void> | undefined;
-  again: boolean;
-  /** Undefined while no subscriber wants unfinished texts. */
-  texts: ChannelPartials | undefined;
-  /** The first subscribers who want unfinished texts are about to get them. */
-  joining: boolean;
-  /** Entries and partials are written to subscribers one batch after the other, so that their order is the same for all. */
-  writing: Promise<void>;
-}
-
-const wantsPartials = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
-
-/** Sends so many bytes to each. */
-async function sendToEach(
-  pace: Pace,
-  subscribers: readonly Subscriber[],
-  bytes: number,
-  send: (subscriber: Subscriber) => void,
-): Promise<void> {
-  for (const subscriber of subscribers) {
-    const turn = pace.take(bytes);
-    if (turn !== undefined) await turn;
-    send(subscriber);
-  }
-}
-
 export type Hub = ReturnType<typeof createHub>;
 
 export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
@@ -71,6 +25,12 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   const all = new Set<Subscriber>();
   // New entries are not delayed by subscribers that are behind.
   const [fanOut, catchUps] = [createPace(), createPace()];
+  const partials = createPartialsFanOut({
+    pace: fanOut,
+    isSubscribed: (subscriber) => all.has(subscriber),
+    pump,
+    onBackgroundError,
+  });
   let closed = false;
 
   function end(channel: Channel, subscriber: Subscriber): void {
@@ -78,8 +38,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     channel.subscribers.delete(subscriber);
     if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
-    if (channel.texts !== undefined && !channel.subscribers.values().some(wantsPartials))
-      closePartials(channel);
+    partials.closeUnused(channel);
     // A client that does not read would not notice the end either.
     if (subscriber.blocked) subscriber.receiver.destroy();
     else subscriber.receiver.end();
@@ -89,81 +48,9 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     for (const subscriber of channel.subscribers) end(channel, subscriber);
   }
 
-  /** The connection is full. The subscriber reads by itself when it has room again. */
-  function block(subscriber: Subscriber): void {
-    subscriber.live = false;
-    subscriber.hasPartials = false;
-    subscriber.blocked = true;
-  }
-
   function send(subscriber: Subscriber, batch: Batch, cursor: string): void {
     subscriber.cursor = cursor;
     if (!subscriber.receiver.receive(batch)) block(subscriber);
-  }
-
-  function sendPartials(subscriber: Subscriber, batch: Batch<PartialText>): void {
-    if (batch.entries.length > 0 && subscriber.receiver.receivePartials?.(batch) === false) block(subscriber);
-  }
-
-  /** Does the work after all that was begun before it for this channel. */
-  function inOrder(channel: Channel, work: () => Promise<void> | undefined): Promise<void> {
-    const done = channel.writing.then(work);
-    channel.writing = done.catch(() => {});
-    return done;
-  }
-
-  function closePartials(channel: Channel): void {
-    channel.texts?.close();
-    channel.texts = undefined;
-  }
-
-  function sendPartialsTo(
-    channel: Channel,
-    partials: readonly PartialText[],
-    isMeant: (subscriber: Subscriber) => boolean,
-  ): Promise<void> | undefined {
-    const meant = [...channel.subscribers].filter(isMeant);
-    if (meant.length === 0) return;
-    const shared = new Batch(partials);
-    const chars = partials.reduce((sum, { text }) => sum + text.length, 0);
-    return sendToEach(fanOut, meant, chars, (subscriber) => {
-      if (!isMeant(subscriber)) return;
-      subscriber.hasPartials = true;
-      sendPartials(subscriber, shared);
-    });
-  }
-
-  /** Only at the position of the shared read it is known which texts are in the log. */
-  function lacksPartials(channel: Channel, one: Subscriber): boolean {
-    return (
-      wantsPartials(one) && one.live && !one.hasPartials && one.cursor === channel.cursor && all.has(one)
-    );
-  }
-
-  async function deliverPartials(channel: Channel, partials: readonly PartialText[]): Promise<void> {
-    if (partials.length > 0)
-      await sendPartialsTo(channel, partials, (one) => one.hasPartials && all.has(one));
-    await sendPartialsTo(channel, channel.texts?.list() ?? [], (one) => lacksPartials(channel, one));
-  }
-
-  /** Subscribes to the texts at the position of the shared read: every event that ends one of them is still to come. */
-  function openPartials(channel: Channel): Promise<void> | undefined {
-    channel.joining = false;
-    if (!channel.subscribers.values().some((one) => lacksPartials(channel, one))) return;
-    channel.texts ??= openChannelPartials(channel.log, async (take, isNew) => {
-      // What was recorded before a text is sent before it.
-      if (isNew) await pump(channel).catch(onBackgroundError);
-      await inOrder(channel, () => deliverPartials(channel, take())).catch(onBackgroundError);
-    });
-    return deliverPartials(channel, []);
-  }
-
-  /** Sends all unfinished texts to live subscribers that lack them: once for all that join at about the same time. */
-  function joinPartials(channel: Channel): void {
-    channel.texts?.sendSoon();
-    if (channel.texts !== undefined || channel.joining) return;
-    channel.joining = true;
-    inOrder(channel, () => openPartials(channel)).catch(onBackgroundError);
   }
 
   /** Reads for one subscriber until it has everything, then makes it live. */
@@ -184,7 +71,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         if (page.more || subscriber.blocked || channel.cursor !== page.shared) continue;
         subscriber.live = true;
         channel.cursor ??= subscriber.cursor;
-        if (wantsPartials(subscriber)) joinPartials(channel);
+        if (wantsPartials(subscriber)) partials.join(channel);
         if (page.shared !== undefined) return;
         // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
@@ -221,7 +108,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         channel.cursor = last.cursor;
         channel.texts?.cover(page.entries);
         await deliver(channel, before, page.entries, last.cursor);
-        if (channel.subscribers.values().some((one) => lacksPartials(channel, one))) joinPartials(channel);
+        partials.joinLacking(channel);
       });
       if (!page.more) return;
     }

@@ -23,6 +23,8 @@ interface Kept {
   isFull: boolean;
 }
 
+export type SharedPages = ReturnType<typeof createSharedPages>;
+
 export function createSharedPages(log: Log) {
   const pages = new Map<string, Kept>();
   let users = 0;

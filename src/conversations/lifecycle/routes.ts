@@ -39,7 +39,7 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
         operationId: 'changeConversation',
         summary: 'Change the title, the agent, the model or the approval mode of a conversation',
         description:
-          'Absent fields stay as they are. Another agent, model or approval mode is used from the next turn on, and another agent gets the history of the conversation. Null stands for the agent that is in your settings now, or for the model or approval mode in your settings.',
+          'Absent fields stay as they are. Another agent, model or approval mode is used from the next turn on, and another agent gets the history of the conversation. Null or an empty string stands for the agent that is in your settings now, or for the model or approval mode in your settings.',
         params: ConversationParams,
         body: ChangeConversation,
         response: { 200: Type.Boolean() },

@@ -78,7 +78,7 @@ export const ConversationInfo = Type.Object(
     stop_reason: orNull(StopReason, { description: 'Why the conversation stopped; null if it has not.' }),
     usage: Usage,
     agent: nullableString(
-      'Its agent. Null until its agent has started, if none was chosen: it then starts with the one in your settings.',
+      'Its agent; after a change, the one that takes the next turn. Null until its agent has started, if none was chosen: it then starts with the one in your settings.',
     ),
     llm_model: nullableString('The model that was chosen for it; null means the one in your settings.'),
     confirmation_mode: orNull(Type.Boolean(), {
