@@ -349,7 +349,7 @@ describe('an ACP session', () => {
     assert.equal(client.permissions[0]?.toolCall.title, 'echo ␛[2K\\u{200b}done');
   });
 
-  it('has its approval mode as a mode, for clients without config options', async (t) => {
+  it('offers its approval mode as a session mode, for clients without config options', async (t) => {
     const { connect, parley } = await start(t);
     const client = await connect();
     const { sessionId, modes } = await client.context.request(session.new, { cwd: '/', mcpServers: [] });
@@ -382,7 +382,7 @@ describe('an ACP session', () => {
     assert.equal(new Set(titles()).size, titles().length);
   });
 
-  it('refuses what it does not know with a reason', async (t) => {
+  it('refuses unknown sessions, options and values, and audio, and says why', async (t) => {
     const { connect } = await start(t);
     const client = await connect();
     const id = await client.newSession();

@@ -11,7 +11,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { Parley } from '../client/parley.ts';
 import type { ClientFolders } from './clientFolders.ts';
-import { answering } from './faults.ts';
+import { withRequestErrors } from './requestErrors.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 
 interface AcpOptions {
@@ -40,7 +40,7 @@ export function createAcpApp({ parley, version, folders, use }: AcpOptions): Acp
   const toClient = (context: AgentContext) => ({ context, capabilities });
 
   const answer = <Out>(handle: () => Promise<Out>) =>
-    answering(() => (use === undefined ? handle() : use(handle)));
+    withRequestErrors(() => (use === undefined ? handle() : use(handle)));
 
   const { session } = methods.agent;
   const app = agent({ name: 'parley' })

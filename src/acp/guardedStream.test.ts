@@ -91,7 +91,7 @@ describe('guardStream', { timeout: 20_000 }, () => {
     assert.deepEqual([(await handled())['id'], (await handled())['method']], [5, 'last']);
   });
 
-  it('reads on when the client has its refusals', async () => {
+  it('continues to read when the client has read its refusals', async () => {
     const { request, handled, answer } = open();
     request(1);
     await handled();

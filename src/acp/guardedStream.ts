@@ -1,5 +1,5 @@
-// Stands between a client and the protocol: bounds the requests that are in progress, and answers or drops what is no
-// message, so that nobody can fill the memory or the log of the service.
+// Checks what a client sends before the protocol handles it: bounds the requests that are in progress, and answers or drops
+// what is not a valid message, so that nobody can fill the memory or the log of the service.
 import { RequestError, type Stream } from '@agentclientprotocol/sdk';
 import { isObject, type JsonObject } from '../text/foreignText.ts';
 import { mib } from '../validation/schema.ts';
@@ -9,9 +9,9 @@ type Id = string | number | null;
 
 /** Requests of one client that are in progress. */
 export const requestsMax = 256;
-/** What the requests of one client may take together. */
+/** For all requests in progress of one client. */
 const requestBytesMax = 32 * mib;
-/** What the requests of all clients of a process may take together. */
+/** For all requests in progress of all clients of a process. */
 const totalBytesMax = 256 * mib;
 
 const cancelMethod = 'session/cancel';
@@ -100,7 +100,7 @@ export function guardStream(
     return undefined;
   }
 
-  /** Returns the message if it is to be handled, or else the response to it, if any. */
+  /** Returns whether the message is to be handled, or else the response to it, if any. */
   function examine(message: JsonObject): { readonly response?: Message } | 'handle' {
     const received = classify(message);
     switch (received.kind) {
@@ -134,7 +134,7 @@ export function guardStream(
           }
           const verdict = isObject(value) ? examine(value) : {};
           if (verdict === 'handle') return controller.enqueue(value);
-          // Whoever does not read the responses is not read, either.
+          // Nothing more is read from a client that does not read its responses.
           if (verdict.response !== undefined) await writer.write(verdict.response);
         }
       },

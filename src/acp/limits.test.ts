@@ -88,7 +88,7 @@ describe('an ACP client that floods the service', () => {
     assert.ok((await other.request('session/load', { sessionId, cwd: '/', mcpServers: [] })).result);
   });
 
-  it('has a limited number of sessions, and creates no conversations beyond', async (t) => {
+  it('has a limited number of sessions, and creates no conversations beyond it', async (t) => {
     const { connect, service } = await start(t);
     const { send, responses } = await connect();
     for (let id = 0; id < 150; id++)
@@ -101,7 +101,7 @@ describe('an ACP client that floods the service', () => {
     assert.deepEqual([body.results.length, body.next_page_id], [100, null]);
   });
 
-  it('has limited messages', async (t) => {
+  it('sends messages of a limited size, alone and together', async (t) => {
     const { connect } = await start(t);
     const { send, socket, responses, newSession, request } = await connect();
     const sessionId = await newSession();
@@ -118,7 +118,7 @@ describe('an ACP client that floods the service', () => {
     assert.ok((await (await connect()).request('session/list', {})).result);
   });
 
-  it('is cancelled as often as is needed', async (t) => {
+  it('may send thousands of cancellations at once', async (t) => {
     const { connect } = await start(t, {});
     const { send, newSession, request } = await connect();
     const sessionId = await newSession();
@@ -142,7 +142,7 @@ describe('an ACP client that does not keep to the protocol', () => {
     assert.ok(responses.slice(-3).every(({ id, error }) => id === null && error?.code === -32_600));
   });
 
-  it('may send what nobody asked for, which is not even logged', async (t) => {
+  it('gets no response to responses and notifications that are not expected, and they are not logged', async (t) => {
     const { connect } = await start(t);
     const { send, responses, request } = await connect();
     const logged = t.mock.method(console, 'error', () => {});

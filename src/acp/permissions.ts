@@ -16,7 +16,7 @@ const options: readonly (PermissionOption & { readonly optionId: Decision })[] =
   { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
 ];
 
-interface Asking {
+interface PermissionOptions {
   readonly context: AgentContext;
   readonly sessionId: string;
   readonly paths: Paths;
@@ -27,7 +27,7 @@ interface Asking {
 /** Returns undefined if the client did not decide. */
 export async function requestPermission(
   question: ParleyEvent,
-  { context, sessionId, paths, signal }: Asking,
+  { context, sessionId, paths, signal }: PermissionOptions,
 ): Promise<Decision | undefined> {
   if (!isToolAction(question)) return undefined;
   const toolCall = plainValues(toToolCall(question, paths));

@@ -1,23 +1,15 @@
 // A session of an ACP client: follows the log of its conversation, and answers a prompt when the agent has ended its
 // turn. The conversation goes on when the client is gone.
-import {
-  type ContentBlock,
-  type PromptResponse,
-  RequestError,
-  type SessionUpdate,
-  type StopReason,
-} from '@agentclientprotocol/sdk';
-import { type AgentState as LogState, nextState, unknownState } from '../client/agentState.ts';
-import { type Parley, ParleyError, type ParleyEvent, type StopCode } from '../client/parley.ts';
+import type { ContentBlock, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
+import { type AgentState, nextState, unknownState } from '../client/agentState.ts';
+import { type Decision, type Parley, ParleyError, type ParleyEvent } from '../client/parley.ts';
 import type { Paths } from './clientFolders.ts';
 import { commandUpdates } from './commandUpdates.ts';
-import { toRequestError } from './faults.ts';
-import { persistently } from './persistently.ts';
 import { toMessage } from './promptContent.ts';
+import { createPrompts, type Prompt } from './prompts.ts';
+import { retryTemporary } from './retryTemporary.ts';
 import type { Updates } from './updates.ts';
 
-/** Prompts of one client that wait for their answer. */
-const promptsMax = 16;
 /** The part of the log that shows the state of the agent. */
 const tailEventsMax = 100;
 
@@ -25,10 +17,7 @@ export interface SessionClient {
   /** Resolves when the update has been written, so that a slow client slows down the stream. */
   send(update: SessionUpdate): Promise<void>;
   /** Resolves with undefined if the client gives no answer, or the request is withdrawn by the signal. */
-  requestApproval(
-    question: ParleyEvent,
-    signal: AbortSignal,
-  ): Promise<'allow' | 'allow_always' | 'reject' | undefined>;
+  requestApproval(question: ParleyEvent, signal: AbortSignal): Promise<Decision | undefined>;
 }
 
 interface SessionOptions {
@@ -53,26 +42,6 @@ export interface Session {
   close(): void;
 }
 
-interface Prompt {
-  /** The id of its message in the log, when that is known. */
-  event: number | undefined;
-  settle(end: StopReason | Error): void;
-}
-
-const hasStopped = (state: string) => state === 'stopped' || state === 'paused';
-
-/** How turns end that did not end by themselves. */
-const stopReasons: Readonly<Partial<Record<StopCode, StopReason>>> = {
-  user: 'cancelled',
-  finished: 'end_turn',
-  max_iterations: 'max_turn_requests',
-};
-const errorReasons: Readonly<Record<string, StopReason>> = {
-  MAX_TOKENS: 'max_tokens',
-  MAX_TURN_REQUESTS: 'max_turn_requests',
-  REFUSAL: 'refusal',
-};
-
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { parley, id, client, updates, paths, replay } = options;
   const notes = options.notes.map(updates.note);
@@ -80,53 +49,21 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { signal } = closing;
   const tail = await parley.conversations.events(id, { reverse: true, limit: tailEventsMax });
   const newest = tail.events[0]?.id ?? -1;
-  let state: LogState = replay ? unknownState : tail.events.toReversed().reduce(nextState, unknownState);
+  let state: AgentState = replay ? unknownState : tail.events.toReversed().reduce(nextState, unknownState);
   let isLive = newest < 0 || !replay;
   const commands = replay ? [] : (tail.events.map(commandUpdates).find(({ length }) => length > 0) ?? []);
   /** The first event that the client does not have. */
   let next = replay ? 0 : newest + 1;
   let isFollowing = false;
   const caughtUp = Promise.withResolvers<void>();
-  const prompts = new Set<Prompt>();
+  const prompts = createPrompts(async () => {
+    const info = await retryTemporary(() => parley.conversations.get(id, { signal }), signal);
+    return info.stop_reason;
+  });
   /** Messages that are on their way to the service. */
   const sending = new Set<Promise<unknown>>();
   const ownMessages = new Set<number>();
-  let turnError: Extract<ParleyEvent, { type: 'observation.error' }> | undefined;
   let question: { readonly id: number; readonly withdrawn: AbortController } | undefined;
-
-  async function endOf(): Promise<StopReason | Error> {
-    if (hasStopped(state.name)) {
-      const { stop_reason: reason } = await persistently(
-        () => parley.conversations.get(id, { signal }),
-        signal,
-      );
-      if (reason === null) return 'cancelled';
-      return stopReasons[reason.code] ?? new ParleyError('unexpected', reason.message);
-    }
-    if (turnError === undefined) return 'end_turn';
-    return errorReasons[turnError.extras.error_id] ?? new ParleyError('unexpected', turnError.content);
-  }
-
-  /** Answers the prompts before this event, if it shows that the agent has ended its turn. */
-  async function settlePrompts(event: ParleyEvent): Promise<void> {
-    if (event.type !== 'observation.agent_state_changed') return;
-    if (!hasStopped(state.name) && !(state.name === 'awaiting_user_input' && !state.unheard)) return;
-    const done = [...prompts].filter((prompt) => prompt.event !== undefined && prompt.event < event.id);
-    if (done.length > 0) {
-      const end = await endOf();
-      for (const prompt of done) prompt.settle(end);
-    }
-    turnError = undefined;
-  }
-
-  /** Answers the prompts that were cancelled, by this client or another one. Returns whether there were any. */
-  function settleCancelled(event: ParleyEvent): boolean {
-    if (event.type !== 'observation.notice' || event.extras.notice_id !== 'CANCELLED') return false;
-    const { cause = -1 } = event;
-    const done = [...prompts].filter((prompt) => prompt.event !== undefined && prompt.event < cause);
-    for (const prompt of done) prompt.settle('cancelled');
-    return done.length > 0;
-  }
 
   /** Asks the client about the action that waits, unless it was asked already. Whoever answers first decides. */
   function requestApproval(): void {
@@ -144,7 +81,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       .then((decision) => {
         if (decision === undefined) return;
         const answer = { decision, question: waiting.id };
-        return persistently(() => parley.conversations.confirm(id, answer, { signal }), withdrawal);
+        return retryTemporary(() => parley.conversations.confirm(id, answer, { signal }), withdrawal);
       })
       .catch(() => {
         // It was answered elsewhere, or the connection is gone. The log shows what happened.
@@ -153,7 +90,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   async function isOwn(event: ParleyEvent): Promise<boolean> {
     if (event.type !== 'action.message' || event.source !== 'user') return false;
-    // The message may be in the log before the service has said which event it is.
+    // The message may be in the log before the response of the service says which event it is.
     await Promise.allSettled(sending);
     return ownMessages.delete(event.id);
   }
@@ -162,11 +99,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     state = nextState(state, event);
     const own = await isOwn(event);
     const isError = event.type === 'observation.error' && event.replayed !== true;
-    if (isError) turnError = event;
-    // The client gets errors and cancellations as the answer to its prompt.
-    const isAnswer = (isError && prompts.size > 0) || settleCancelled(event);
-    if (!own && !isAnswer) for (const update of updates.event(event)) await client.send(update);
-    await settlePrompts(event);
+    if (isError) prompts.noteError(event);
+    // The client gets errors and cancellations as the response to its prompt.
+    const isResponse = (isError && prompts.areWaiting()) || prompts.settleCancelled(event);
+    if (!own && !isResponse) for (const update of updates.event(event)) await client.send(update);
+    await prompts.settleEnded(event, state);
     if (event.id >= newest && !isLive) {
       isLive = true;
       caughtUp.resolve();
@@ -193,7 +130,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   function fail(error: Error): void {
     caughtUp.reject(error);
-    for (const prompt of prompts) prompt.settle(error);
+    prompts.fail(error);
   }
 
   /** If the service refuses it, such as with a key that is no longer valid, the next prompt tries again. */
@@ -228,30 +165,19 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     replayed: caughtUp.promise,
     prompt: async (blocks) => {
       signal.throwIfAborted();
-      if (prompts.size >= promptsMax)
-        throw RequestError.invalidRequest({ promptsMax }, 'too many prompts wait for their answer');
-      const answer = Promise.withResolvers<PromptResponse>();
-      const prompt: Prompt = {
-        event: undefined,
-        settle: (end) => {
-          prompts.delete(prompt);
-          if (end instanceof Error) answer.reject(toRequestError(end));
-          else answer.resolve({ stopReason: end });
-        },
-      };
-      prompts.add(prompt);
+      const { prompt, response } = prompts.begin();
       keepFollowing();
-      // The answer is returned at once, because it may be rejected while the message is being sent.
+      // The response is returned at once, because it may be rejected while the message is being sent.
       send(prompt, blocks).catch((error: Error) => prompt.settle(error));
-      return answer.promise;
+      return response;
     },
     cancel: async () => {
-      // It cancels what is in the log.
+      // Only messages that are in the log can be cancelled.
       await Promise.allSettled(sending);
       let isRepeated = false;
-      await persistently(async () => {
-        // A later prompt is not meant.
-        if (!isRepeated || prompts.size > 0) await parley.conversations.cancel(id, { signal });
+      await retryTemporary(async () => {
+        // A repetition must not cancel a prompt that was sent later.
+        if (!isRepeated || prompts.areWaiting()) await parley.conversations.cancel(id, { signal });
         isRepeated = true;
       }, signal);
     },

@@ -44,7 +44,7 @@ interface Opening {
   readonly answered?: Promise<void>;
 }
 
-/** What the client has told about itself. */
+/** The connection of the client, and what it can show. */
 export interface Client {
   readonly context: AgentContext;
   readonly capabilities: ClientCapabilities;
@@ -75,8 +75,8 @@ export function createSessions({ parley, folders }: SessionsOptions) {
   const closing = new AbortController();
   const ended = Promise.withResolvers<void>();
   let isWatching = false;
-  let opening = 0;
-  /** The sessions that are being cancelled, and whether to do it again. */
+  let openingCount = 0;
+  /** The sessions that are being cancelled, and whether to cancel them once more. */
   const cancelling = new Map<string, boolean>();
 
   /** Tells the client about new titles. Ends when the key of the client is no longer valid. */
@@ -110,12 +110,12 @@ export function createSessions({ parley, folders }: SessionsOptions) {
     work: (release: () => void) => Promise<Out>,
   ): Promise<Out> {
     const others = open.size - (id !== undefined && open.has(id) ? 1 : 0);
-    if (others + opening >= sessionsMax)
+    if (others + openingCount >= sessionsMax)
       throw RequestError.invalidRequest({ sessionsMax }, 'too many sessions are open; close one first');
-    opening += 1;
+    openingCount += 1;
     let isHeld = true;
     const release = () => {
-      if (isHeld) opening -= 1;
+      if (isHeld) openingCount -= 1;
       isHeld = false;
     };
     return work(release).finally(release);

@@ -6,11 +6,10 @@ import { isObject } from '../text/foreignText.ts';
 import { mib } from '../validation/schema.ts';
 import { findTooManyValues } from '../validation/tooManyValues.ts';
 
-type Message = Parameters<WritableStreamDefaultWriter<AnyMessage>['write']>[0];
-type AnyMessage = Stream['writable'] extends WritableStream<infer Each> ? Each : never;
+type Message = Stream['writable'] extends WritableStream<infer Each> ? Each : never;
 
 const messageValuesMax = 100_000;
-/** What may wait until earlier messages are handled. One message may be larger. */
+/** Messages that wait until earlier ones are handled. A single message may be larger. */
 const waitingBytesMax = mib;
 /** A code of WebSocket: the frame is not text. */
 const unsupportedData = 1_003;
@@ -24,11 +23,11 @@ function toBuffer(data: RawData): Buffer {
 }
 
 /** Returns the message, or the answer to what is not one. */
-function parse(data: Buffer): { readonly message: AnyMessage } | { readonly refusal: object } {
+function parse(data: Buffer): { readonly message: Message } | { readonly refusal: object } {
   if (findTooManyValues(data, messageValuesMax) !== undefined) return { refusal: invalidRequest };
   try {
     const message: unknown = JSON.parse(data.toString());
-    return isObject(message) ? { message: message as AnyMessage } : { refusal: invalidRequest };
+    return isObject(message) ? { message: message as Message } : { refusal: invalidRequest };
   } catch {
     return { refusal: parseError };
   }
@@ -40,8 +39,8 @@ function send(socket: WebSocket, message: object): Promise<void> {
   });
 }
 
-function readMessages(socket: WebSocket, sizes: WeakMap<object, number>): ReadableStream<AnyMessage> {
-  /** The socket closes later than the reader, or earlier. */
+function readMessages(socket: WebSocket, sizes: WeakMap<object, number>): ReadableStream<Message> {
+  /** Either side may close first. */
   let isOver = false;
   return new ReadableStream(
     {
@@ -51,7 +50,7 @@ function readMessages(socket: WebSocket, sizes: WeakMap<object, number>): Readab
           if (isBinary) return socket.close(unsupportedData, 'Messages are text frames.');
           const bytes = toBuffer(data);
           const parsed = parse(bytes);
-          // An unanswered refusal holds up nobody: the socket closes if it cannot be written.
+          // If it cannot be written, the socket closes.
           if ('refusal' in parsed) return void send(socket, parsed.refusal).catch(() => {});
           sizes.set(parsed.message, bytes.length);
           controller.enqueue(parsed.message);
@@ -82,8 +81,8 @@ export function socketStream(socket: WebSocket): SocketStream {
   return {
     bytesOf: (message) => sizes.get(message) ?? 0,
     readable: readMessages(socket, sizes),
-    writable: new WritableStream<AnyMessage>({
-      write: (message: Message) => send(socket, message as object),
+    writable: new WritableStream<Message>({
+      write: (message) => send(socket, message),
       close: () => socket.close(),
       abort: () => socket.terminate(),
     }),

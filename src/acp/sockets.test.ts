@@ -46,13 +46,13 @@ describe('ACP over WebSocket', () => {
     assert.equal(client.text(id), 'HelloAgain');
   });
 
-  it('says which connection it is', async (t) => {
+  it('returns the id of the connection', async (t) => {
     const { open } = await start(t);
     const [response] = await once(open(), 'upgrade');
     assert.match(response.headers['acp-connection-id'], /^[\w-]{36}$/);
   });
 
-  it('refuses callers without a valid key, other origins, and requests that are no upgrade', async (t) => {
+  it('refuses callers without a valid key, other origins, and requests that are not upgrades', async (t) => {
     const { open, service } = await start(t);
     assert.equal(await refusal(open({})), 401);
     assert.equal(await refusal(open({ 'X-Session-API-Key': 'wrong' })), 401);
@@ -77,7 +77,7 @@ describe('ACP over WebSocket', () => {
     await until('it is closed', () => socket.readyState === WebSocket.CLOSED);
   });
 
-  it('answers what is no message with an error, and goes on', async (t) => {
+  it('answers invalid messages with an error, and goes on', async (t) => {
     const { open, service } = await start(t);
     const socket = open();
     await once(socket, 'open');

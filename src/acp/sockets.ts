@@ -46,6 +46,7 @@ export function createAcpSockets({ version, ownUrl, onBackgroundError }: Sockets
     max: connectionsMax,
     perUserMax: connectionsPerUserMax,
   });
+  /** Those that have answered the latest ping. */
   const answered = new WeakSet<WebSocket>();
   const total: RequestBytes = { used: 0 };
 

@@ -29,7 +29,7 @@ const toolKinds: ReadonlySet<string> = new Set([
   'fetch',
 ]);
 
-/** Older and imported logs have events without an id of their call. */
+/** Events in older and imported logs may have no id of their call. */
 export function callIdOf({
   id,
   tool_call_id: call,
@@ -91,7 +91,7 @@ function describe(event: ToolAction, paths: Paths): Description {
   }
 }
 
-/** Everything about a call that a client may show. `request` has what the agent reported to the person who approves it. */
+/** `rawInput` includes everything that the agent reported about a call that needs approval, so that clients can show it. */
 export function toToolCall(event: ToolAction, paths: Paths): ToolCall {
   const {
     thought: _,

@@ -219,7 +219,7 @@ describe('updates of an ACP session', () => {
     assert.equal(text?.sessionUpdate, 'agent_message_chunk');
   });
 
-  it('have what an imported log says', () => {
+  it('have the text of unknown events in an imported log', () => {
     const [said] = create().event(event({ action: 'delegate', message: 'I delegate this.' }));
     assert.deepEqual(said, {
       sessionUpdate: 'agent_message_chunk',

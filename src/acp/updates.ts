@@ -10,6 +10,12 @@ import { isToolAction, isToolObservation } from './toolCalls.ts';
 /** How many unfinished texts of a session are known at the same time. */
 const textsMax = 200;
 
+const planStatuses: Readonly<Record<string, 'pending' | 'in_progress' | 'completed'>> = {
+  todo: 'pending',
+  in_progress: 'in_progress',
+  done: 'completed',
+};
+
 type ChunkKind = 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk';
 
 function chunk(sessionUpdate: ChunkKind, text: string, messageId: string): SessionUpdate[] {
@@ -119,9 +125,3 @@ export function createUpdates({ hasNotices, ...callOptions }: UpdatesOptions) {
     },
   };
 }
-
-const planStatuses: Readonly<Record<string, 'pending' | 'in_progress' | 'completed'>> = {
-  todo: 'pending',
-  in_progress: 'in_progress',
-  done: 'completed',
-};

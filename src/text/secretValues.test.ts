@@ -166,7 +166,7 @@ describe('secret values', () => {
     assert.ok(!shown.includes('aaaa'));
   });
 
-  it('finds the start of a long value that repeats itself', () => {
+  it('are found at their start, also if they are long and repeat themselves', () => {
     const value = `${'a'.repeat(60_000)}b`;
     const values = createSecretValues([value], mask);
     assert.equal(values.settledLength(`x${'a'.repeat(59_999)}`), 1);

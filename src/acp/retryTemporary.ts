@@ -1,4 +1,4 @@
-// Repeats a request that may be sent more than once, for as long as the service cannot be reached.
+// Retries a request that may be sent more than once, for as long as the service cannot be reached.
 import { isTemporary } from '../client/errors.ts';
 import { ParleyError } from '../client/parley.ts';
 import { backOffMs, pause } from '../client/pause.ts';
@@ -6,8 +6,8 @@ import { backOffMs, pause } from '../client/pause.ts';
 const firstMs = 200;
 const maxMs = 5_000;
 
-/** Throws what the service answers, or the reason of the signal. */
-export async function persistently<Out>(request: () => Promise<Out>, signal: AbortSignal): Promise<Out> {
+/** Throws other errors of the service at once, and the reason of the signal when it is aborted. */
+export async function retryTemporary<Out>(request: () => Promise<Out>, signal: AbortSignal): Promise<Out> {
   for (let failures = 0; ; failures++) {
     try {
       return await request();

@@ -1,4 +1,4 @@
-// Converts errors of the API to those of JSON-RPC, which people read in their editor.
+// Converts errors of the API to errors of JSON-RPC, whose messages people read in their editor.
 import { RequestError } from '@agentclientprotocol/sdk';
 import { ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
@@ -31,8 +31,8 @@ export function toRequestError(error: unknown): RequestError {
   return new RequestError(internalError, 'An internal error occurred.');
 }
 
-/** Runs a handler, and converts what it throws. */
-export async function answering<Out>(handle: () => Promise<Out>): Promise<Out> {
+/** Runs a handler, and converts the errors that it throws. */
+export async function withRequestErrors<Out>(handle: () => Promise<Out>): Promise<Out> {
   try {
     return await handle();
   } catch (error) {
