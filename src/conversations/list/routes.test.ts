@@ -140,6 +140,7 @@ for (const kind of databaseKinds) {
         agent: null,
         llm_model: null,
         confirmation_mode: null,
+        client_folder: null,
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;
