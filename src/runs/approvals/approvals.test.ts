@@ -197,6 +197,29 @@ describe('an approval request', () => {
     );
   });
 
+  it('leaves no action without a result if the conversation is stopped right after it was rejected', async () => {
+    const kept: AnyEvent[] = [];
+    const record = async ({ events: texts = [], isFinal, approvalRequestIndex }: RunStep) => {
+      if (isFinal) kept.push(...texts.map(parseText));
+      if (approvalRequestIndex === undefined) return isFinal ? 9 : undefined;
+      confirming.answer(answerEvent(9, 'reject'));
+      return 7;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const guard = createActionGuard({ policy, always: [], onUnapproved: () => {} });
+    const mapper = createEventMapper();
+    const confirming = createApprovals({ policy, recorder, mapper, guard });
+    const request = { toolCall: { toolCallId: 'one', title: 'deploy' }, options };
+    await confirming.onPermission(request, new AbortController().signal);
+    await recorder.recordFinal(mapper.end());
+    const results = kept.filter((event) => 'observation' in event && event['tool_call_id'] === 'one');
+    assert.deepEqual(
+      results.map((event) => event['observation']),
+      ['user_rejected'],
+    );
+  });
+
   it('is rejected with a notice if the agent offers no way to allow it once', async () => {
     const events: AnyEvent[] = [];
     const record = async ({ events: texts = [] }: RunStep) => {

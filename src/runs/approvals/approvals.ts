@@ -128,12 +128,14 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const outcome = outcomeOf(request, decision, answer);
     guard.requestAnswered(request.toolCall, outcome, riskOfCall(request));
     const rejected = decision === 'reject' ? mapper.reject(request.toolCall) : [];
-    await recorder.step({
+    const recorded = await recorder.step({
       events: [agentStateChanged(state), ...rejected, agentStateChanged('running')],
       ...(outcome === 'allowed_always'
         ? { progress: { always_allowed: JSON.stringify(guard.alwaysAllowed()) } }
         : {}),
     });
+    // If the conversation was stopped meanwhile, the action still gets its result with the last events of the run.
+    if (recorded === undefined) await recorder.add(rejected);
     return answer;
   }
 
