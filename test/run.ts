@@ -29,7 +29,8 @@ const groups: Readonly<Record<string, Group>> = {
       'src/*.test.ts',
       'src/!(acp|agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
       'src/agents/builtin/**/*.test.ts',
-      'test/{fast,chaos,simulation,v0}/**/*.test.ts',
+      'test/{fast,chaos,v0}/**/*.test.ts',
+      'test/simulation/simulation.test.ts',
     ],
     flags: ['--test-isolation=none'],
     minutesMax: 15,
@@ -50,6 +51,8 @@ const groups: Readonly<Record<string, Group>> = {
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 15 },
   // Not part of `npm test`: processes are killed and databases fail over at many moments, which takes minutes.
   recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
+  // Not part of `npm test`: they wait for locks on purpose.
+  interleavings: { files: ['test/simulation/interleavings.test.ts'], flags: [], minutesMax: 15 },
   // Each file has a browser of its own: two at a time.
   web: {
     files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],

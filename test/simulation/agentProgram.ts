@@ -182,6 +182,8 @@ export function startProgram(given: ProgramOptions): AgentProgram {
       act(open, next);
       return;
     }
+    if (random.chance(0.5))
+      update({ sessionUpdate: 'session_info_update', title: `Title ${calls} of ${runId}` });
     const text = `Working as ${runId}.\n\n`;
     update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
     next();
@@ -232,8 +234,8 @@ export function startProgram(given: ProgramOptions): AgentProgram {
     prompt: (blocks, number) => {
       approvals.beginTurn();
       const open: OpenTurn = { isCancelled: false, remember: () => {}, settle: Promise.withResolvers() };
-      turn = open;
       if (!actor.isAlive) return Promise.reject(new AgentError('exited', 'The agent has ended.'));
+      turn = open;
       const prompt = readPrompt(blocks as readonly { type: string; text?: string }[]);
       world.after(random.between(0, 10), actor, () => receive(open, prompt, number));
       return open.settle.promise;

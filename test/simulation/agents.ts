@@ -3,6 +3,7 @@
 import type { Profile } from '../../src/agents/profileSchema.ts';
 import { findProfile } from '../../src/agents/profiles.ts';
 import type { Clock } from '../../src/process/clock.ts';
+import { currentRun } from '../../src/runs/currentRun.ts';
 import { createLimits } from '../../src/runs/modelLimits.ts';
 import type { AgentDependencies } from '../../src/runs/run.ts';
 import { RunEnd } from '../../src/runs/runEnd.ts';
@@ -28,6 +29,8 @@ export interface AgentFaults {
   readonly ignoresCancel: number;
   /** The home of the agent is gone. */
   readonly homeLost: number;
+  /** Something of the run throws where nobody catches it. */
+  readonly uncaught: number;
 }
 
 export const goodAgents: AgentFaults = {
@@ -39,6 +42,7 @@ export const goodAgents: AgentFaults = {
   turnRefused: 0,
   ignoresCancel: 0,
   homeLost: 0,
+  uncaught: 0,
 };
 
 /** A machine with its disk. Processes on it come and go. */
@@ -96,21 +100,22 @@ export function createAgents(given: AgentsOptions): Replaced & { killAll(): void
   const openEnvironment: Replaced['openEnvironment'] = async (_, context) => {
     const { runId, conversation, inputs, recorder, signal, isHeld } = context;
     const { key, id } = conversation;
-    const { openFails, openHangs, openCrawls, homeLost } = faults();
+    const { openFails, openHangs, openCrawls, homeLost, uncaught } = faults();
+    const run = currentRun();
+    // As the handler of uncaught errors in `app.ts` does.
+    if (random.chance(uncaught)) clock.after(random.between(0, 12_000), () => void run?.crash());
     const profile = findProfile(profiles, conversation.agent ?? inputs.settings.agent);
     if (profile === undefined) throw new RunEnd('agent_missing', 'There is no such agent.');
     const place = `${key}/${id}`;
     if (random.chance(homeLost)) machine.homes.delete(place);
     const hangs = random.chance(openHangs);
     const crawls = !hangs && random.chance(openCrawls);
-    await wait(random.between(10, 1_500), signal);
+    await wait(random.chance(0.2) ? random.between(1_500, 7_000) : random.between(10, 1_500), signal);
     // Other processes of the same workspace are ended first, and only by the owner: see `endExclusive`.
     if (!isHeld()) throw new Error('the sandbox is closed');
     const before = machine.programs.get(place);
-    if (before !== undefined) {
-      owners.checkOwner({ key, runId }, `ends the agent of ${before.runId}`);
-      before.program.kill();
-    }
+    owners.checkOwner({ key, runId }, before === undefined ? 'clones' : `ends the agent of ${before.runId}`);
+    before?.program.kill();
     if (random.chance(openFails)) throw new RunEnd('workspace_error', 'The workspace could not be prepared.');
     if (hangs) await wait(1e9, signal);
     while (crawls) {

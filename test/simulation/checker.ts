@@ -16,6 +16,10 @@ export interface Row {
   readonly next_event: number;
   readonly run_id: string | null;
   readonly lease_until: number | null;
+  readonly claimed_at: number | null;
+  readonly active_at: number | null;
+  readonly updated_at: number;
+  readonly commands: number;
   readonly wanted: string | null;
   readonly runtime_status: string | null;
   readonly heard: number;
@@ -28,7 +32,8 @@ export interface Row {
   readonly workspace_node: string | null;
 }
 
-const selectRows = `select key, user_id, id, status, next_event, run_id, lease_until, wanted, runtime_status, heard, said,
+const selectRows = `select key, user_id, id, status, next_event, run_id, lease_until, claimed_at,
+  active_at, updated_at, commands, wanted, runtime_status, heard, said,
   cancelled, turn_open, question, stop_code, agent_session, workspace_node from conversations`;
 
 export interface LoggedEvent {
@@ -37,8 +42,12 @@ export interface LoggedEvent {
   readonly action?: string;
   readonly observation?: string;
   readonly tool_call_id?: string;
-  readonly args?: { readonly content?: string; readonly agent_state?: string };
-  readonly extras?: { readonly agent_state?: string };
+  readonly args?: {
+    readonly content?: string;
+    readonly agent_state?: string;
+    readonly confirmation_state?: string;
+  };
+  readonly extras?: { readonly agent_state?: string; readonly notice_id?: string };
 }
 
 /** A conversation from its creation to its deletion. Its id and its key may be used again afterwards. */
@@ -89,6 +98,14 @@ function isAllowed(from: ConversationStatus | null, to: ConversationStatus): boo
 
 const isMessage = ({ source, action }: LoggedEvent) => source === 'user' && action === 'message';
 
+/** An event as the trace shows it. */
+function describeEvent({ id, action, observation, tool_call_id: call, args, extras }: LoggedEvent): string {
+  const state = args?.agent_state ?? extras?.agent_state ?? extras?.notice_id;
+  return [id, action ?? observation, ...tokensIn(args?.content ?? ''), state, args?.confirmation_state, call]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
 const compared = [
   'id',
   'status',
@@ -118,7 +135,10 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
   const demanded: DemandedDelivery[] = [];
 
   function violate(invariant: string, sentence: string): never {
-    throw new Violation(invariant, sentence);
+    // Recorded at once, because the code that called may handle the error.
+    const violation = new Violation(invariant, sentence);
+    world.fail(violation);
+    throw violation;
   }
 
   function expect(holds: boolean, invariant: string, sentence: () => string): void {
@@ -172,6 +192,19 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
       isOwn || isOver || name === 'sweep.releaseAll',
       'one-owner',
       () => `${name} released ${old}, whose lease has ${(before?.lease_until ?? 0) - world.now()} ms left`,
+    );
+  }
+
+  /** An answer counts for the question that it was given to, and once. */
+  function checkAnswer(name: string, input: unknown): void {
+    if (name !== 'confirmations.answer') return;
+    const { userId, id, question } = input as { userId: number; id: string; question: number | null };
+    const row = [...rows.values()].find((one) => one.user_id === userId && one.id === id);
+    const asked = row?.question ?? null;
+    expect(
+      asked !== null && (question === null || question === asked),
+      'wrong-answer',
+      () => `the answer to ${question} counted, while ${asked} was asked`,
     );
   }
 
@@ -242,7 +275,10 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
           'fenced-writer',
           () => `the log of ${lifetime.key} has ${call} at ${id}, but ${owner} owns it`,
         );
-        expect(earlier.length === 0, 'doubled-step', () => `the action ${call} is in the log twice`);
+        // An approval request is logged even if its action was announced before.
+        const isRequest = event.args?.confirmation_state === 'awaiting_confirmation';
+        const isNew = isRequest || !earlier.some((one) => one.action !== undefined);
+        expect(isNew, 'doubled-step', () => `the action ${call} is in the log twice`);
       }
       if (observation !== undefined && call !== '')
         expect(
@@ -319,6 +355,7 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
   }
 
   function check(name: string, input: unknown): void {
+    checkAnswer(name, input);
     const after = readRows();
     const demandedBefore = demanded.length;
     rowsNow = after;
@@ -359,6 +396,7 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
       checkStatus(before, row);
       checkProgress(before, row);
       const events = readNewEvents(before, row);
+      if (events.length > 0) world.note(() => `  log of ${key}: ${events.map(describeEvent).join(', ')}`);
       const lifetime = current.get(key);
       if (lifetime !== undefined) checkWriters(lifetime, events);
       checkSaid(row, events);

@@ -21,8 +21,8 @@ export interface ClientsOptions {
   readonly network: Network;
   readonly conversations: number;
   readonly users: readonly Principal[];
-  /** The current rows, as a client would get them from the API. */
-  readonly findRow: (userId: number, id: string) => Row | undefined;
+  /** The conversations of all users, as clients would get them from the API. */
+  readonly list: () => Iterable<Row>;
   /** The last moment at which a client begins something. */
   readonly until: number;
   readonly confirms: boolean;
@@ -30,8 +30,6 @@ export interface ClientsOptions {
 
 export interface Clients {
   readonly sent: readonly Sent[];
-  /** Conversations that their clients know, by user. */
-  readonly known: ReadonlySet<string>;
   /** Whether all clients are done. */
   isDone(): boolean;
   /** Sends one more message to a conversation and repeats it until it is acknowledged. */
@@ -44,10 +42,9 @@ const attemptsMax = 4;
 const lastAttemptsMax = 30;
 
 export function createClients(options: ClientsOptions): Clients {
-  const { world, network, users, findRow } = options;
+  const { world, network, users, list } = options;
   const actor: Actor = { name: 'clients', isAlive: true, pausedUntil: 0 };
   const sent: Sent[] = [];
-  const known = new Set<string>();
   let tokens = 0;
   let busy = 0;
   let approvesAll = false;
@@ -95,7 +92,6 @@ export function createClients(options: ClientsOptions): Clients {
     );
     if (withId && id !== undefined && id !== body.conversation_id)
       world.fail(new Violation('different-answers', `${body.conversation_id} was created as ${id}`));
-    if (id !== undefined) known.add(`${user.userId} ${id}`);
     return id;
   }
 
@@ -173,11 +169,9 @@ export function createClients(options: ClientsOptions): Clients {
   async function approve(): Promise<void> {
     for (;;) {
       await pause(random.between(200, 2_500));
-      for (const name of known) {
-        const [userId = '', id = ''] = name.split(' ');
-        const user = users.find((one) => one.userId === Number(userId));
-        const question = findRow(Number(userId), id)?.question;
-        if (user === undefined || question == null || !(approvesAll || random.chance(0.5))) continue;
+      for (const { user_id: userId, id, question } of list()) {
+        const user = users.find((one) => one.userId === userId);
+        if (user === undefined || question === null || !(approvesAll || random.chance(0.5))) continue;
         const decision = approvesAll || random.chance(0.7) ? 'allow' : 'reject';
         const isNamed = random.chance(0.5);
         void network.request(
@@ -193,7 +187,6 @@ export function createClients(options: ClientsOptions): Clients {
   void approve();
   return {
     sent,
-    known,
     isDone: () => busy === 0,
     sayLast: async (userId, id) => {
       const user = users.find((one) => one.userId === userId);

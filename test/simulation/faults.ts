@@ -9,6 +9,9 @@ export interface ProcessFaults {
   readonly killEveryMs: number | undefined;
   readonly pauseEveryMs: number | undefined;
   readonly stopEveryMs: number | undefined;
+  /** The probability that a process is paused or killed between a commit and its answer. */
+  readonly pauseAfterCommit: number;
+  readonly killAfterCommit: number;
 }
 
 export interface Faults {
@@ -22,7 +25,13 @@ export const noTrouble: Faults = {
   database: noFaults,
   agents: goodAgents,
   network: goodNetwork,
-  processes: { killEveryMs: undefined, pauseEveryMs: undefined, stopEveryMs: undefined },
+  processes: {
+    killEveryMs: undefined,
+    pauseEveryMs: undefined,
+    stopEveryMs: undefined,
+    pauseAfterCommit: 0,
+    killAfterCommit: 0,
+  },
 };
 
 /** Every kind of fault is absent in some seeds, so that others are seen alone. */
@@ -32,7 +41,7 @@ export function chooseFaults(random: Random): Faults {
     random.chance(0.5) ? random.between(least, most) : undefined;
   return {
     database: {
-      slow: sometimes(0.01),
+      slow: sometimes(0.02),
       refused: sometimes(0.03),
       unknown: sometimes(0.04),
       missedNotification: sometimes(0.3),
@@ -46,12 +55,15 @@ export function chooseFaults(random: Random): Faults {
       turnRefused: sometimes(0.1),
       ignoresCancel: sometimes(0.5),
       homeLost: sometimes(0.05),
+      uncaught: sometimes(0.1),
     },
     network: { lostRequest: sometimes(0.1), lostAnswer: sometimes(0.2), doubled: sometimes(0.2) },
     processes: {
       killEveryMs: every(4_000, 20_000),
-      pauseEveryMs: every(4_000, 20_000),
+      pauseEveryMs: every(2_000, 8_000),
       stopEveryMs: every(6_000, 25_000),
+      pauseAfterCommit: sometimes(0.02),
+      killAfterCommit: sometimes(0.005),
     },
   };
 }

@@ -28,20 +28,21 @@ import { createSimClock } from './simClock.ts';
 import type { SimConnections } from './simDatabase.ts';
 import { type Actor, Violation, type World } from './world.ts';
 
-/** Deadlines short enough to pass in a simulation. The lease is the real one. */
+/** Deadlines short enough to pass in a simulation, in the order of the real ones. */
 export const sweepTimes: SweepTimes = {
-  startStalledMs: 12_000,
-  startMs: 30_000,
-  idleMs: 40_000,
+  startStalledMs: 10_000,
+  startMs: 20_000,
+  idleMs: 25_000,
   crowdedIdleMs: 400,
   crowdedWaitMs: 200,
-  crowdedAskingMs: 20_000,
+  crowdedAskingMs: 12_000,
 };
 const cancelMs = 3_000;
 /** Sweeps and polls are most of what happens, so they happen less often: no promise depends on their number. */
-const sweepSlowdown = 4;
+const sweepSlowdowns = { often: 2, seldom: 12 };
 const pollMs = 3_000;
-const deliveryTimes = { leaseMs: 40_000, firstRetryMs: 500, retryMaxMs: 4_000, closeGraceMs: 500 };
+const leaseTimes = { leaseMs: 4_000, renewMs: 1_300, giveUpMs: 3_000 };
+const deliveryTimes = { pollMs, leaseMs: 40_000, firstRetryMs: 500, retryMaxMs: 4_000, closeGraceMs: 500 };
 
 export interface ProcessPlan {
   readonly name: string;
@@ -49,6 +50,7 @@ export interface ProcessPlan {
   readonly slots: number;
   readonly answersRequests: boolean;
   readonly sendsWebhooks: boolean;
+  readonly sweepsOften: boolean;
   readonly machine: Machine;
 }
 
@@ -205,7 +207,7 @@ export function startProcess(options: ProcessOptions): SimProcess {
           userRunsMax: options.userRunsMax,
           ready,
           onBackgroundError,
-          times: { pollMs },
+          times: { pollMs, ...leaseTimes },
           clock,
         });
   const deliveries = plan.sendsWebhooks
@@ -218,13 +220,14 @@ export function startProcess(options: ProcessOptions): SimProcess {
         clock,
       })
     : undefined;
+  const slowdown = plan.sweepsOften ? sweepSlowdowns.often : sweepSlowdowns.seldom;
   const sweep = createSweep({
     database,
     isFull: () => worker?.isFull() ?? false,
     userRunsMax: options.userRunsMax,
     onBackgroundError,
     times: { ...sweepTimes, unattendedMs: options.unattendedMs },
-    clock: { ...clock, every: (ms, work) => clock.every(ms * sweepSlowdown, work) },
+    clock: { ...clock, every: (ms, work) => clock.every(ms * slowdown, work) },
   });
   const choices = createSimChoices(profiles);
   const { waitingMax } = options;

@@ -8,7 +8,8 @@ import { ensureUser } from '../../src/users/store.ts';
 import type { Machine } from './agents.ts';
 import { createChecker } from './checker.ts';
 import { createClients } from './clients.ts';
-import { createCluster } from './cluster.ts';
+import { type Cluster, createCluster } from './cluster.ts';
+import { checkDeadlines } from './deadlines.ts';
 import { chooseFaults, noTrouble } from './faults.ts';
 import { checkHeard, checkRest, checkResults, checkSent, isAtRest } from './finalChecks.ts';
 import { createNetwork } from './network.ts';
@@ -18,7 +19,7 @@ import { createConnections } from './simDatabase.ts';
 import { openStore, type Store } from './store.ts';
 import { createWorld, Violation, type World } from './world.ts';
 
-const troubleMs = 25_000;
+const troubleMs = 15_000;
 /** No deadline is longer than all of them together, with a few leases. */
 const restMsMax = sweepTimes.startMs + sweepTimes.idleMs + sweepTimes.crowdedAskingMs + 40_000;
 const lastMsMax = restMsMax;
@@ -66,7 +67,7 @@ function planCluster(world: World): { plans: ProcessPlan[]; machines: Machine[];
   const apis = random.between(0, 1);
   // Processes that share a data folder are on one machine.
   const shares = random.chance(0.3);
-  const sends = random.chance(0.15);
+  const sends = random.chance(0.06);
   const newMachine = (name: string): Machine => ({ name, homes: new Map(), programs: new Map() });
   const machines = Array.from({ length: shares ? 1 : workers }, (_, i) => newMachine(`m${i}`));
   const machineOf = (i: number) => machines[shares ? 0 : i] as Machine;
@@ -75,6 +76,7 @@ function planCluster(world: World): { plans: ProcessPlan[]; machines: Machine[];
     slots: random.between(1, 3),
     answersRequests: apis === 0 || random.chance(0.3),
     sendsWebhooks: sends,
+    sweepsOften: i === 0,
     machine: machineOf(i),
   }));
   for (let i = 0; i < apis; i++)
@@ -83,6 +85,7 @@ function planCluster(world: World): { plans: ProcessPlan[]; machines: Machine[];
       slots: 0,
       answersRequests: true,
       sendsWebhooks: sends,
+      sweepsOften: false,
       machine: machineOf(0),
     });
   return { plans, machines, sends };
@@ -106,7 +109,14 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
   if (hasWebhook) createWebhooks(store, vault, users);
   const receiver = createReceiver({ world, store, fails: () => faults.network.lostAnswer });
   const checker = createChecker(world, store, { hasWebhook });
-  const connections = createConnections({ world, store, watch: checker, faults: () => faults.database });
+  const connections = createConnections({
+    world,
+    store,
+    watch: checker,
+    faults: () => faults.database, // No process has begun before there is a cluster.
+    onCommit: (by) => cluster.onCommit(by),
+  });
+  const unattendedMs = random.chance(0.3) ? 8_000 : 0;
   const shared = {
     world,
     connections,
@@ -116,25 +126,25 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
     agentFaults: () => faults.agents,
     fetchOf: receiver.fetchOf,
     userRunsMax: random.chance(0.3) ? random.between(1, 2) : 0,
-    unattendedMs: random.chance(0.3) ? 8_000 : 0,
+    unattendedMs,
     waitingMax: random.chance(0.1) ? 2 : 0,
     isAlone: plans.length === 1,
   };
-  const cluster = createCluster({
+  const cluster: Cluster = createCluster({
     world,
     count: plans.length,
     start: (number, starts) => startProcess({ ...shared, plan: plans[number] as ProcessPlan, starts }),
     faults: () => faults.processes,
+    until: world.now() + troubleMs,
   });
   const network = createNetwork({ world, processes: cluster.processes, faults: () => faults.network });
   const start = world.now();
   const clients = createClients({
     world,
     network,
-    conversations: random.between(1, 5),
+    conversations: random.between(1, 4),
     users,
-    findRow: (userId, id) =>
-      [...checker.rows().values()].find((row) => row.user_id === userId && row.id === id),
+    list: () => checker.rows().values(),
     until: start + troubleMs,
     confirms: random.chance(0.5),
   });
@@ -148,11 +158,19 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
 
   const atRest = () => clients.isDone() && network.isQuiet() && [...checker.rows().values()].every(isAtRest);
 
+  function watchDeadlines(calmSince: number): void {
+    world.after(1_000, undefined, () => {
+      checkDeadlines([...checker.rows().values()], { now: world.now(), calmSince, unattendedMs });
+      watchDeadlines(calmSince);
+    });
+  }
+
   async function finish(): Promise<void> {
     await world.runUntil(start + troubleMs);
     world.note(() => 'all faults end');
     faults = noTrouble;
     cluster.heal();
+    watchDeadlines(world.now());
     await world.runUntil(world.now() + restMsMax, atRest);
     if (world.violation() !== undefined) return;
     checkRest(checker.rows().values());
