@@ -8,9 +8,9 @@ const maskedCharsMin = 4;
 /** The same for a single line of a secret. */
 const lineCharsMin = 8;
 
-/** Fields with values of ours, which are never masked. */
-const ownWords: ReadonlySet<string> = new Set(['timestamp', 'source', 'action', 'observation']);
-const ownDetails: ReadonlySet<string> = new Set([
+/** Fields whose values Parley writes itself. They are never masked. */
+const ownFields: ReadonlySet<string> = new Set(['timestamp', 'source', 'action', 'observation']);
+const ownDetailFields: ReadonlySet<string> = new Set([
   'agent_state',
   'confirmation_state',
   'security_risk',
@@ -45,26 +45,26 @@ export function createMasking(secrets: Iterable<string>): Masking {
   let values = createSecretValues(hidden, mask);
   const text = (shown: string) => values.maskCut(shown);
 
-  /** Fields that we have named, some of which have values of ours. */
-  function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {
+  /** Masks the values of fields whose names are known, except for those that Parley writes itself. */
+  function maskFields(value: object, own: ReadonlySet<string>): Record<string, unknown> {
     return Object.fromEntries(
-      Object.entries(value).map(([name, field]) => [name, words.has(name) ? field : any(field)]),
+      Object.entries(value).map(([name, field]) => [name, own.has(name) ? field : maskValue(field)]),
     );
   }
 
-  function any(value: unknown): unknown {
+  function maskValue(value: unknown): unknown {
     if (typeof value === 'string') return text(value);
-    if (Array.isArray(value)) return value.map(any);
+    if (Array.isArray(value)) return value.map(maskValue);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, field]) => [text(name), any(field)]));
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [text(name), maskValue(field)]));
   }
 
-  function event(shown: NewEvent): NewEvent {
+  function maskEvent(shown: NewEvent): NewEvent {
     const { args, extras, ...rest } = shown as Readonly<Record<string, unknown>>;
     const details = (value: unknown) =>
-      typeof value === 'object' && value !== null ? ours(value, ownDetails) : any(value);
+      typeof value === 'object' && value !== null ? maskFields(value, ownDetailFields) : maskValue(value);
     return {
-      ...ours(rest, ownWords),
+      ...maskFields(rest, ownFields),
       ...(args === undefined ? {} : { args: details(args) }),
       ...(extras === undefined ? {} : { extras: details(extras) }),
     } as unknown as NewEvent;
@@ -79,6 +79,6 @@ export function createMasking(secrets: Iterable<string>): Masking {
     },
     text,
     stream: () => createMaskedStream(() => values, mask),
-    event: (shown) => (hidden.size === 0 ? shown : event(shown)),
+    event: (shown) => (hidden.size === 0 ? shown : maskEvent(shown)),
   };
 }

@@ -7,35 +7,35 @@ import { type Config, type Environment, readConfig } from '../../config.ts';
 import { programRoot } from '../../process/program.ts';
 import { findService } from './runningService.ts';
 
-const variable = 'PARLEY_DATA_DIR';
-/** Other programs have folders with the same name. */
+const dataDirVariable = 'PARLEY_DATA_DIR';
+/** They tell a data folder of Parley from a folder of another program that is also called `data`. */
 const ownFiles = ['parley.db', 'owner.key', 'service.url'];
 
-function isUsed(folder: string): boolean {
+function isDataDir(folder: string): boolean {
   return ownFiles.some((file) => existsSync(join(folder, file)));
 }
 
-function ofProgram(): string {
+function programDataDir(): string {
   return join(programRoot, 'data');
 }
 
-function ofUser(env: Environment): string {
+function userDataDir(env: Environment): string {
   return join(env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'parley');
 }
 
-/** The data folder of the clone if it was used before, otherwise one of the user. The editor's own folder never counts. */
+/** The data folder beside the program if there is one, otherwise that of the user; never one in the folder of the editor. */
 export function editorDataDir(env: Environment): string {
-  if (env[variable]) return readConfig(env).dataDir;
-  return existsSync(ofProgram()) ? ofProgram() : ofUser(env);
+  if (env[dataDirVariable]) return readConfig(env).dataDir;
+  return existsSync(programDataDir()) ? programDataDir() : userDataDir(env);
 }
 
 /** The environment of a command, with a data folder. */
 export function withDataDir(env: Environment): Environment {
   const here = resolve('data');
-  if (env[variable] || isUsed(here)) return env;
-  const others = [ofProgram(), ofUser(env)];
-  const found = others.find((folder) => findService(folder) !== undefined) ?? others.find(isUsed);
-  return found === undefined ? env : { ...env, [variable]: found };
+  if (env[dataDirVariable] || isDataDir(here)) return env;
+  const others = [programDataDir(), userDataDir(env)];
+  const found = others.find((folder) => findService(folder) !== undefined) ?? others.find(isDataDir);
+  return found === undefined ? env : { ...env, [dataDirVariable]: found };
 }
 
 export function readCommandConfig(env: Environment = process.env): Config {

@@ -11,7 +11,7 @@ export interface EditorService {
   readonly parley: Parley;
   /** Whether the service has the files of this machine. */
   readonly isLocal: boolean;
-  /** Runs what needs the service. As long as that takes, a service on this machine is started whenever it is missing. */
+  /** Runs work that needs the service. Until it is done, a service on this machine is started again if it ends. */
   use<Out>(work: () => Promise<Out>): Promise<Out>;
 }
 
@@ -21,7 +21,7 @@ interface Connection {
   readonly fetch: Fetch;
 }
 
-/** How long an editor waits at most before it looks for a service again that it has lost. */
+/** How long an editor waits before it tries to reach a lost service again. */
 const localTimes = { reconnectMs: 100, reconnectMaxMs: 1_000 };
 const namedTimes = { reconnectMaxMs: 5_000 };
 
@@ -38,7 +38,7 @@ function send({ url, key, fetch }: Connection, path: string, init: RequestInit):
 
 function openNamedService(env: Environment): EditorService {
   let connection: Connection | undefined;
-  /** After a failure, it is tried again: the user may have logged in meanwhile. */
+  /** Tries again after a failure, because the user may have logged in meanwhile. */
   const find = () => {
     connection ??= connectTo(serviceAddress(env), env);
     return connection;
@@ -61,13 +61,12 @@ function openLocalService(env: Environment): EditorService {
   let starting: Promise<void> | undefined;
   let connection: Connection | undefined;
   let users = 0;
-
   /** Somebody else has started the service, with options that are not known here. */
   let isForeign = false;
 
-  async function wake(dataDir: string): Promise<void> {
+  async function ensureRunning(dataDir: string): Promise<void> {
     if (findService(dataDir) !== undefined) return;
-    // Whoever waits for an answer goes on waiting.
+    // Requests with this error are retried until the service is back.
     if (isForeign)
       throw new ParleyError('network', 'The service has ended. Start it again as it was started before.');
     starting ??= startLocalService(dataDir, env).finally(() => (starting = undefined));
@@ -77,7 +76,7 @@ function openLocalService(env: Environment): EditorService {
   /** A service that was started again may have another port. */
   async function find(): Promise<Connection> {
     const dataDir = editorDataDir(env);
-    if (users > 0) await wake(dataDir);
+    if (users > 0) await ensureRunning(dataDir);
     const service = findServiceProcess(dataDir);
     if (service === undefined) throw new Error('The service does not run.');
     const { url, pid } = service;

@@ -1,4 +1,4 @@
-// Starts the service that an editor uses without being told. It is no child of the editor, so that conversations go on
+// Starts the service on this machine for an editor. The service is not a child of the editor, so that conversations go on
 // when the editor is closed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,12 +17,12 @@ const startMsMax = 30_000;
 const pollMs = 50;
 
 /** Holds the process id of the service that an editor has started. */
-const editorMark = (dataDir: string) => join(dataDir, 'service.editor');
+const editorPidFile = (dataDir: string) => join(dataDir, 'service.editor');
 
 /** Whether the service was started by an editor, and not by somebody who may have given it other options. */
 export function isEditorService(dataDir: string, pid: number): boolean {
   try {
-    return Number(readFileSync(editorMark(dataDir), 'utf8')) === pid;
+    return Number(readFileSync(editorPidFile(dataDir), 'utf8')) === pid;
   } catch {
     return false;
   }
@@ -44,12 +44,12 @@ async function launch(dataDir: string, env: Environment): Promise<() => boolean>
   });
   closeSync(log);
   const [pid] = await Promise.all([text(shell.stdout as Readable), once(shell, 'exit')]);
-  replaceFile(editorMark(dataDir), pid);
+  replaceFile(editorPidFile(dataDir), pid);
   return () => !isAlive(Number(pid));
 }
 
-/** Waits until a service runs, or there is none to wait for any more. */
-async function isFound(dataDir: string, endMs: number, isOver: () => boolean): Promise<boolean> {
+/** Returns false if the time is over, or there is no service to wait for any more. */
+async function waitForService(dataDir: string, endMs: number, isOver: () => boolean): Promise<boolean> {
   for (; Date.now() < endMs; await sleep(pollMs)) {
     const over = isOver();
     if (findService(dataDir) !== undefined) return true;
@@ -58,7 +58,7 @@ async function isFound(dataDir: string, endMs: number, isOver: () => boolean): P
   return false;
 }
 
-/** Another program may start the service at the same time. */
+/** Returns undefined if another program has started the service meanwhile. */
 async function lockStart(dataDir: string, endMs: number): Promise<(() => void) | undefined> {
   for (;;) {
     try {
@@ -80,16 +80,17 @@ export async function startLocalService(dataDir: string, env: Environment): Prom
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     unlock = await lockStart(dataDir, endMs);
     if (findService(dataDir) !== undefined) return;
-    if (await isFound(dataDir, endMs, await launch(dataDir, env))) return;
-    // Another program may use the usual port.
-    if (!env['PORT'] && (await isFound(dataDir, endMs, await launch(dataDir, { ...env, PORT: '0' })))) return;
+    if (await waitForService(dataDir, endMs, await launch(dataDir, env))) return;
+    // Another program may use the default port.
+    if (!env['PORT'] && (await waitForService(dataDir, endMs, await launch(dataDir, { ...env, PORT: '0' }))))
+      return;
     // Somebody else may have started a service that does not listen yet.
-    if (await isFound(dataDir, endMs, () => !isDataDirLocked(dataDir))) return;
+    if (await waitForService(dataDir, endMs, () => !isDataDirLocked(dataDir))) return;
   } catch (error) {
     throw new ParleyError('unexpected', `The service could not be started: ${(error as Error).message}`);
   } finally {
     unlock?.();
   }
-  // This code is not temporary, so that whoever waits for the service is told.
+  // Requests with this error are not retried, so that the editor gets it.
   throw new ParleyError('unexpected', `The service could not be started. Its log is ${log}.`);
 }

@@ -4,7 +4,7 @@ import type { OpenText, PartialText } from '../decoder/openTexts.ts';
 import type { Entry, Log } from '../receiver.ts';
 import { createReaderPartials } from './readerPartials.ts';
 
-/** After sending, it pauses for this many times as long. */
+/** After each send, there is a pause of this many times its duration. */
 const pauseFactor = 4;
 const pauseMaxMs = 1_000;
 
@@ -12,7 +12,7 @@ export interface ChannelPartials {
   /** The events are being sent to subscribers. */
   cover(entries: readonly Entry[]): void;
   list(): readonly OpenText[];
-  /** Sends even if nothing is new, because a subscriber has to get what there is. */
+  /** Sends even if nothing is new, so that a new subscriber gets the texts so far. */
   sendSoon(): void;
   close(): void;
 }

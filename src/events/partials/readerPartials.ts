@@ -1,4 +1,4 @@
-// What the subscribers of a log have of its unfinished texts. Partials and events may come from different processes, so
+// The parts of unfinished texts that the subscribers of a log have. Partials and events may come from different processes, so
 // a partial can arrive after the event that replaces it: such a partial is cut or left out here.
 import { decode } from '../decoder/decode.ts';
 import {
@@ -59,7 +59,7 @@ export function createReaderPartials() {
         else if (observation !== undefined && call !== undefined) remember(endedCalls, call, true);
       }
     },
-    /** Returns what takes the texts from subscribers. Another run may use the ids of calls again. */
+    /** Returns partials that remove the texts at subscribers. Another run may use the same ids of calls. */
     reset: (): PartialText[] => {
       const gone = open.list().map(({ of, kind }) => ({ of, kind, from: 0, text: '' }));
       open.clear();

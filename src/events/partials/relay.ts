@@ -16,7 +16,7 @@ export interface RelayLine {
 const heartbeat = '\n';
 const heartbeatMs = 15_000;
 
-/** The headers must have been sent. A reader that is slow loses partials, and then gets all texts again. */
+/** The headers must have been sent. A slow reader loses partials, and gets all texts again when it has caught up. */
 export function relayPartials(
   { livePartials, clock }: { readonly livePartials: LivePartials; readonly clock: Clock },
   key: number,

@@ -7,9 +7,9 @@ import { type PartialKind, type PartialText, partialKey } from '../decoder/openT
 
 /** New text waits for this time, to be sent together with what follows. */
 const gatherMs = 50;
-/** A run with more text is sent less often. */
+/** If a run writes more than this, its texts are sent less often. */
 const charsPerMsMax = 512;
-/** How much is kept of the end of an output. Twice as much for a moment, so that not every piece is copied. */
+/** How much of the end of an output is kept. It may grow to twice as much, so that not every piece is copied. */
 const outputCharsMax = 16 * kib;
 /** Outputs of further calls are not shown before the call ends. */
 const outputsMax = 16;
@@ -20,11 +20,11 @@ interface RunText {
   /** The position of `text` in the whole text. */
   from: number;
   text: string;
-  /** Up to here, subscribers have the text. */
+  /** Subscribers have the text up to this position. */
   sentTo: number;
   /** What subscribers have is no longer a part of the text. */
   isReplaced: boolean;
-  /** What the run has done before is not in the log yet. */
+  /** Earlier actions of the run are not in the log yet. */
   isEarly: boolean;
   /** Returns the whole text as it is now. It is called only when the text is sent, because it takes time. */
   read?: (() => string) | undefined;
@@ -122,7 +122,7 @@ export function createRunPartials({
     send(partials);
   }
 
-  function note(open: RunText): void {
+  function markChanged(open: RunText): void {
     changed.add(open);
     if (listeners.size === 0 || open.isEarly) return;
     // The first text after a pause is sent at once.
@@ -131,14 +131,14 @@ export function createRunPartials({
     else timer ??= clock.after(waitMs, sendChanged);
   }
 
-  /** Text follows the calls before it: readers get it when these are in the log. */
+  /** Subscribers get text only when the calls before it are in the log. */
   function waitForLog(open: RunText): void {
     const recorded = recordPending();
     if (recorded === undefined) return;
     open.isEarly = true;
     const send = () => {
       open.isEarly = false;
-      if (changed.has(open)) note(open);
+      if (changed.has(open)) markChanged(open);
     };
     recorded.then(send, send);
   }
@@ -166,13 +166,13 @@ export function createRunPartials({
       if (open === undefined) return;
       open.text += text;
       bound(open);
-      note(open);
+      markChanged(open);
     },
     replaceOutput: (of, read) => {
       const open = find('output', of);
       if (open === undefined) return;
       open.read = read;
-      note(open);
+      markChanged(open);
     },
     cover: (of, to) => {
       const open = texts.get(partialKey({ of, kind: 'message' }));
@@ -192,7 +192,7 @@ export function createRunPartials({
       send([dropped({ of, kind })]);
     },
     subscribe: (listener) => {
-      // Subscribers get the same from here on.
+      // Earlier subscribers then have the same text as the new one, so that all get the same partials from now on.
       sendChanged();
       const known = [...texts.values()].filter(({ text, isEarly }) => text !== '' && !isEarly);
       listener(known.map(({ of, kind, from, text }) => ({ of, kind, from, text })));

@@ -4,7 +4,7 @@ import { mask } from '../../mcp/secrets.ts';
 
 export interface WebhookCredentials {
   readonly secret: string;
-  /** Undefined if the URL is stored in the open. */
+  /** Undefined if the URL is not encrypted. */
   readonly url?: string | undefined;
 }
 

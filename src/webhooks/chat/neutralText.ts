@@ -3,9 +3,9 @@
 
 /** Control characters and those that reverse text, except for line breaks. */
 const hidden = /[[\p{Cc}--\n]\p{Bidi_Control}\p{Zl}\p{Zp}]/gv;
-/** What chat services turn into mentions and links, where a break prevents that. */
+/** What chat services turn into mentions and links, unless a character separates it from what follows. */
 const active = /@|<|:(?=\/\/)|\bwww(?=\.)|\bmailto(?=:)/gi;
-/** Takes no space. */
+/** A character without width. */
 const breakCharacter = '\u200b';
 
 function cut(text: string, charsMax: number, kept: 'start' | 'end'): string {
@@ -13,7 +13,7 @@ function cut(text: string, charsMax: number, kept: 'start' | 'end'): string {
   return kept === 'start' ? `${text.slice(0, charsMax - 1)}…` : `…${text.slice(1 - charsMax)}`;
 }
 
-/** Cuts the text to so many characters, and breaks up mentions and links. */
+/** Cuts the text to this many characters, and breaks up mentions and links. */
 export function neutralText(text: string, charsMax: number, kept: 'start' | 'end' = 'start'): string {
   const clean = text.replaceAll('\r\n', '\n').replace(hidden, ' ').trim();
   const short = cut(clean, charsMax, kept);
