@@ -8,17 +8,10 @@ import {
   RequestError,
   type SessionInfo,
 } from '@agentclientprotocol/sdk';
-import { type ConversationInfo, type Parley, ParleyError } from '../client/parley.ts';
-import {
-  type ClientFolders,
-  type Folder,
-  type Paths,
-  pathsOf,
-  samePaths,
-  workspacePath,
-} from './clientFolders.ts';
+import type { ConversationInfo, Parley } from '../client/parley.ts';
+import { type ClientFolders, type Paths, pathsOf, samePaths, workspacePath } from './clientFolders.ts';
 import { readConfigOptions, toChange, toModes } from './configOptions.ts';
-import { toMcpConfig } from './mcpServers.ts';
+import { createConversation } from './newConversation.ts';
 import { requestPermission } from './permissions.ts';
 import { plainValues } from './plainValues.ts';
 import { openSession, type Session } from './session.ts';
@@ -61,12 +54,6 @@ const listedFields = ({
   title,
   updatedAt,
 });
-
-/** Whether the service does not accept how the conversation should start with a folder. */
-function refusesFolder(error: unknown): error is ParleyError {
-  const fields = ['local_folder', 'repository'];
-  return error instanceof ParleyError && error.details.some(({ path }) => fields.includes(path));
-}
 
 export function createSessions({ parley, folders }: SessionsOptions) {
   const open = new Map<string, Session>();
@@ -204,20 +191,9 @@ export function createSessions({ parley, folders }: SessionsOptions) {
     { cwd, servers }: { readonly cwd: string; readonly servers: readonly McpServer[] },
     release: () => void,
   ) {
-    const mcp = toMcpConfig(servers);
-    const create = ({ creation }: Folder) =>
-      parley.conversations.create({ ...creation, ...(mcp === undefined ? {} : { mcp_config: mcp }) });
-    let folder = (await folders?.open(cwd)) ?? { creation: { client_folder: cwd } };
-    const createWith = (chosen: Folder): ReturnType<typeof create> => {
-      folder = chosen;
-      return create(chosen).catch(async (error) => {
-        if (chosen.otherwise === undefined || !refusesFolder(error)) throw error;
-        return createWith(await chosen.otherwise(error.message));
-      });
-    };
-    const { conversation_id: id } = await createWith(folder);
+    const { id, notes } = await createConversation({ parley, folders, cwd, servers });
     const answered = Promise.withResolvers<void>();
-    const opening = { id, replay: true, cwd, notes: folder.notes?.(id) ?? [], answered: answered.promise };
+    const opening = { id, replay: true, cwd, notes, answered: answered.promise };
     try {
       return { sessionId: id, ...(await openOne(client, opening, release)) };
     } finally {

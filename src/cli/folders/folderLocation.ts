@@ -131,6 +131,6 @@ export async function locateFolder(path: string): Promise<FolderLocation> {
   if (!contains(root, folder) || !(await isRepositoryOf(root, repository)) || hasLinks(repository))
     return plain('The folder points to a repository elsewhere, which does not point back to the folder.');
   if (root !== folder && findHomeRelation(root) !== undefined && !(await hasTracked(folder)))
-    return plain('The folder is not a Git repository; that of your home folder has none of its files.');
+    return plain('The folder is not a Git repository, and that of your home folder has none of its files.');
   return { root, subfolder: relative(root, folder).split(sep).join('/'), repository };
 }

@@ -36,7 +36,7 @@ interface TreeOptions {
   readonly top: string;
   /** A commit, or the empty tree. */
   readonly base: string;
-  /** False if untracked files stay at home. */
+  /** False if untracked files are left out. */
   readonly withUntracked: boolean;
 }
 

@@ -256,7 +256,7 @@ export const de: SettingsTexts = {
     events: 'Ereignisse',
     eventTexts: {
       'conversation.status': 'Statusänderungen',
-      'conversation.waiting': 'Wartet auf Ihre Genehmigung oder Antwort',
+      'conversation.waiting': 'Wartet auf Ihre Freigabe oder Antwort',
       'conversation.event': 'Jedes Ereignis eines Gesprächs',
     },
     description: 'Beschreibung',
