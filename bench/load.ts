@@ -83,10 +83,12 @@ async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): 
       ask();
       if (everyMs > 0) askedAt = dueAt;
     }
+    /** Connections begin one after the other, so that their requests are spread evenly. */
     function start(): void {
-      dueAt = performance.now() + (everyMs * number) / connections;
-      if (everyMs === 0) ask();
-      else setTimeout(ask, dueAt - performance.now());
+      const laterMs = (everyMs * number) / connections;
+      dueAt = performance.now() + laterMs;
+      if (laterMs === 0) ask();
+      else setTimeout(ask, laterMs);
     }
     return { socket, start };
   }
