@@ -69,7 +69,7 @@ export interface Plan {
     readonly pieces: number;
     readonly everyMs: number;
   };
-  /** Beside pgbench, in turns of whole seconds. */
+  /** Beside pgbench, in turns of whole seconds, in which pgbench also connects. */
   readonly pgbench: { readonly connections: number; readonly turns: number; readonly turnMs: number };
   readonly append: { readonly connections: number; readonly rounds: number };
   readonly list: {
@@ -118,7 +118,7 @@ export const fullPlan: Plan = {
     pieces: 200,
     everyMs: 20,
   },
-  pgbench: { connections: 64, turns: 7, turnMs: 3_000 },
+  pgbench: { connections: 64, turns: 7, turnMs: 4_000 },
   append: { connections: 64, rounds: 24 },
   list: { rounds: 6, pages: 1_000, searches: 10 },
 };
@@ -158,7 +158,7 @@ export const quickPlan: Plan = {
     pieces: 100,
     everyMs: 20,
   },
-  pgbench: { connections: 64, turns: 2, turnMs: 1_000 },
+  pgbench: { connections: 64, turns: 1, turnMs: 4_000 },
   append: { connections: 64, rounds: 2 },
   list: { rounds: 2, pages: 200, searches: 2 },
 };
