@@ -42,7 +42,10 @@ interface SetsOptions {
 }
 
 export interface Sets {
-  /** Runs the call in a set, or returns undefined if it does not fit into one. */
+  /**
+   * Runs the call in a set. Returns undefined if it has to run by itself: it does not fit into a set, or another call
+   * claims the same, so that it would have to wait for the set of that call.
+   */
   run<In, Out>(transaction: Transaction<In, Out>, input: In, deadline: number): Promise<Out> | undefined;
 }
 
@@ -55,8 +58,8 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
   const setsMax = Math.max(1, Math.min(setConnectionsMax, connectionsMax - 1));
   /** Calls that can run now, by transaction. No two of them, or of those that run, share a claim. */
   const ready = new Map<AnyTransaction, Call[]>();
-  /** The claims of calls that are ready or run, and the calls that wait for them. */
-  const held = new Map<string, Call[]>();
+  /** The claims of calls that are ready or run. */
+  const held = new Set<string>();
   let waiting = 0;
   let running = 0;
   let isScheduled = false;
@@ -72,14 +75,7 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
   }
 
   function admit(call: Call): void {
-    for (const claim of call.claims) {
-      const line = held.get(claim);
-      if (line !== undefined) {
-        line.push(call);
-        return;
-      }
-    }
-    for (const claim of call.claims) held.set(claim, []);
+    for (const claim of call.claims) held.add(claim);
     const calls = ready.get(call.transaction);
     if (calls === undefined) ready.set(call.transaction, [call]);
     else calls.push(call);
@@ -87,12 +83,7 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
   }
 
   function release(call: Call): void {
-    const freed = call.claims.map((claim) => {
-      const line = held.get(claim) ?? [];
-      held.delete(claim);
-      return line;
-    });
-    for (const line of freed) for (const next of line) admit(next);
+    for (const claim of call.claims) held.delete(claim);
   }
 
   function take(calls: Call[]): Call[] {
@@ -124,8 +115,9 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
     }
   }
 
+  /** Releases the claims first, so that the next call of the same caller finds them free. */
   function settle(call: Call, result: Promise<unknown>): void {
-    result.then(call.resolve, call.reject).finally(() => release(call));
+    result.finally(() => release(call)).then(call.resolve, call.reject);
   }
 
   async function runSet(transaction: AnyTransaction, calls: readonly Call[]): Promise<void> {
@@ -159,16 +151,9 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
   function expire(call: Call): void {
     waiting -= 1;
     const calls = ready.get(call.transaction) ?? [];
-    const index = calls.indexOf(call);
-    if (index >= 0) {
-      calls.splice(index, 1);
-      if (calls.length === 0) ready.delete(call.transaction);
-      release(call);
-    } else
-      for (const claim of call.claims) {
-        const line = held.get(claim) ?? [];
-        if (line.includes(call)) line.splice(line.indexOf(call), 1);
-      }
+    calls.splice(calls.indexOf(call), 1);
+    if (calls.length === 0) ready.delete(call.transaction);
+    release(call);
     call.reject(tooLate());
   }
 
@@ -179,7 +164,8 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
   ): Promise<Out> | undefined {
     const { set } = transaction;
     const claims = set?.claims(input);
-    if (set === undefined || claims === undefined) return undefined;
+    if (set === undefined || claims === undefined || claims.some((claim) => held.has(claim)))
+      return undefined;
     const chars = set.sizeOf(input);
     if (chars > callCharsMax) return undefined;
     if (waiting >= waitingMax) return Promise.reject(tooManyWait());
