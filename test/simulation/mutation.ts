@@ -1,4 +1,4 @@
-// Proves the simulation and the interleavings: `node test/simulation/mutation.ts [part of a name]`. Each mutant must break
+// Proves the simulation and the interleavings: `node test/simulation/mutation.ts [part of a name, or a group]…`. Each mutant must break
 // one of the promises that it is expected to break. Prints a table.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -42,8 +42,9 @@ async function judge(mutant: Mutant): Promise<void> {
 /** What `mutate.ts` prints if a file was not loaded. */
 const notApplied = 'NOT APPLIED';
 
-const [wanted = ''] = process.argv.slice(2);
-const chosen = mutants.filter(({ name, group }) => name.includes(wanted) || group === wanted);
+const wanted = process.argv.slice(2);
+const isWanted = ({ name, group }: Mutant) => wanted.some((one) => name.includes(one) || group === one);
+const chosen = mutants.filter((mutant) => wanted.length === 0 || isWanted(mutant));
 const waiting = [...chosen];
 const startedAt = performance.now();
 

@@ -56,8 +56,9 @@ export function createReceiver({ world, store, fails }: ReceiverOptions): Receiv
 
   function begin(id: string, by: string): void {
     const other = underWay.get(id);
+    // Recorded, not thrown: the code that sends would handle the error.
     if (other !== undefined && other.by !== by && world.now() - other.since < aloneMs)
-      throw new Violation('doubled-delivery', `${by} and ${other.by} send a delivery at the same time`);
+      world.fail(new Violation('doubled-delivery', `${by} and ${other.by} send a delivery at the same time`));
     underWay.set(id, { by, since: world.now() });
   }
 
