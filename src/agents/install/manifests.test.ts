@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { RefusalError } from '../../errors.ts';
 import { launchOf } from '../launch.ts';
 import { loadProfiles, readProfiles } from '../profiles.ts';
 import { readManifests } from './manifests.ts';
@@ -205,9 +206,18 @@ describe('a manifest of the ACP registry', () => {
       },
       { requiredKeys: [] },
     );
+    /** A file without manifests is refused. */
+    const readOrRefuse = (json: unknown) => {
+      try {
+        return read(json).profiles;
+      } catch (error) {
+        assert.ok(error instanceof RefusalError, String(error));
+        return [];
+      }
+    };
     fc.assert(
       fc.property(fc.oneof(anything, fc.jsonValue()), (json) => {
-        for (const profile of read(json).profiles) {
+        for (const profile of readOrRefuse(json)) {
           const [program] = profile.programs;
           assert.ok(program !== undefined);
           const found = {
