@@ -14,6 +14,7 @@ import { RefusalError } from './errors.ts';
 import { listenOnOtherLoopback } from './http/otherLoopback.ts';
 import type { Server } from './http/routeTable.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { serveMetrics } from './metrics/server.ts';
 import { createRoutedServer } from './routes.ts';
 import { sharedByRuns } from './runs/currentRun.ts';
@@ -98,8 +99,13 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
   async function start(): Promise<App> {
     ensureDataDir(config.dataDir);
     if (config.databaseUrl === undefined) closers.push(lockDataDir(config.dataDir));
-    const opened = await openConfiguredDatabase(config, onFatal, (error) =>
-      logger.warn({ err: error }, 'a database connection was lost'),
+    const metrics = createMetrics();
+    const commitKind = [config.databaseUrl === undefined ? 'group' : 'set'];
+    const opened = await openConfiguredDatabase(
+      config,
+      onFatal,
+      (error) => logger.warn({ err: error }, 'a database connection was lost'),
+      (calls) => metrics.commits.observe(commitKind, calls),
     );
     const { database, checkWritable } = watchWrites(sharedByRuns(opened));
     closers.push(() => database.close());
@@ -107,7 +113,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const vault = await openVault({ database, dataDir, secretKeys });
     const owner = await database.run(ensureUser, ownerName);
 
-    const services = createServices({ config, logger, database, vault, owner, closers, times });
+    const services = createServices({ config, logger, metrics, database, vault, owner, closers, times });
     let stopping = false;
     let closeOtherLoopback = () => {};
     let url = '';
@@ -139,7 +145,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     url = await listen(app, config);
     const { metricsPort, metricsHost } = config;
     if (metricsPort !== undefined) {
-      const { metrics, onBackgroundError: onError } = services;
+      const { onBackgroundError: onError } = services;
       closers.push((await serveMetrics({ metrics, host: metricsHost, port: metricsPort, onError })).close);
     }
     await services.nodes.register(nodeUrl(config, url));

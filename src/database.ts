@@ -12,7 +12,16 @@ export function openConfiguredDatabase(
   { databaseUrl, dataDir, databaseConnections = databaseConnectionsDefault }: DatabaseConfig,
   onFatal: (error: Error) => void,
   onIdleError: (error: Error) => void = () => {},
+  onCommit?: (calls: number) => void,
 ): Promise<Database> {
   ensureDataDir(dataDir);
-  return openDatabase({ databaseUrl, databaseConnections, dataDir, transactionsUrl, onFatal, onIdleError });
+  return openDatabase({
+    databaseUrl,
+    databaseConnections,
+    dataDir,
+    transactionsUrl,
+    onFatal,
+    onIdleError,
+    onCommit,
+  });
 }

@@ -29,7 +29,7 @@ import { createRateLimiter } from './http/rates.ts';
 import { createRemotePartials, type RemotePartialsTimes, subscribeAnywhere } from './http/remotePartials.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
-import { createMetrics } from './metrics/metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import { addServiceMetrics } from './metrics/serviceMetrics.ts';
 import { loadModels } from './models/catalogue.ts';
 import { createNodes } from './nodes/service.ts';
@@ -47,10 +47,12 @@ import { createRepositories } from './repositories/service.ts';
 import type { DeliverUploads } from './runs/runContext.ts';
 import { createRuntime, type Runtime, type RuntimeTimes } from './runs/runtime.ts';
 import type { Worker } from './runs/worker.ts';
+import { findFreeBytes } from './sandbox/diskWatch.ts';
 import { createSecrets } from './secrets/service.ts';
 import { createSettings } from './settings/service.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
+import { readOutboxAge } from './webhooks/outboxAge.ts';
 import { createWebhooks } from './webhooks/service.ts';
 import { nodeIdOf } from './workspaces/node.ts';
 import { createLocalFolders } from './workspaces/prepare/localFolders.ts';
@@ -78,6 +80,7 @@ export type Closers = (() => Promise<void> | void)[];
 interface ServicesOptions {
   readonly config: Config;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   readonly database: Database;
   readonly vault: Vault;
   readonly owner: User;
@@ -152,7 +155,8 @@ function openUploads(needs: UploadsNeeds): Uploads {
   return uploads;
 }
 
-export function createServices({ config, logger, database, vault, owner, closers, times }: ServicesOptions) {
+export function createServices(options: ServicesOptions) {
+  const { config, logger, metrics, database, vault, owner, closers, times } = options;
   const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
   const isAlone = () => database.run(hasOneUser, null);
   const privateAddresses = { config, hasOneUser: isAlone };
@@ -173,7 +177,6 @@ export function createServices({ config, logger, database, vault, owner, closers
   });
   // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
-  const metrics = createMetrics();
   const rates = createRates(config);
   const { sessionApiKey, authToken, acceptBearer } = config;
   const keys = createKeys({
@@ -267,11 +270,14 @@ export function createServices({ config, logger, database, vault, owner, closers
     }).close,
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
-  const hub = createHub({ onBackgroundError });
+  const hub = createHub({ onBackgroundError, metrics });
   addServiceMetrics(metrics, {
     readBacklog: () => database.run(readBacklog, null),
+    readOutboxAge: () => database.run(readOutboxAge, null),
+    readDiskFree: () => findFreeBytes(config.dataDir),
     runs: () => worker?.size() ?? 0,
     slots: config.role === 'api' ? 0 : config.slots,
+    workspaceBytes: runtime.workspaceBytes,
     subscribers: hub.size,
   });
   const remotePartials = createRemotePartials({

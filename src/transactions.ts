@@ -27,6 +27,7 @@ import { nodeTransactions } from './nodes/store.ts';
 import { settingsTransactions } from './settings/store.ts';
 import { userTransactions } from './users/store.ts';
 import { deliveryTransactions } from './webhooks/deliveryStore.ts';
+import { outboxAgeTransactions } from './webhooks/outboxAge.ts';
 import { outboxTransactions } from './webhooks/outboxStore.ts';
 import { webhookTransactions } from './webhooks/store.ts';
 import { workspaceTransactions } from './workspaces/prepare/store.ts';
@@ -64,4 +65,5 @@ export const transactions: readonly AnyTransaction[] = [
   ...webhookTransactions,
   ...deliveryTransactions,
   ...outboxTransactions,
+  ...outboxAgeTransactions,
 ];

@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   readonly transactionsUrl: string;
   readonly onFatal: (error: Error) => void;
   readonly onIdleError: (error: Error) => void;
+  /** Called with the number of calls of each commit that calls share. */
+  readonly onCommit?: ((calls: number) => void) | undefined;
 }
 
 /** Like `mkdirSync` with `recursive`, which never returns where the system has no folder to make one in, as in /proc. */
@@ -47,8 +49,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       url: options.databaseUrl,
       connectionsMax: options.databaseConnections,
       onIdleError: options.onIdleError,
+      onSet: options.onCommit,
     });
   }
   const file = join(options.dataDir, 'parley.db');
-  return openSqlite({ file, transactionsUrl: options.transactionsUrl, onFatal: options.onFatal });
+  const { transactionsUrl, onFatal, onCommit } = options;
+  return openSqlite({ file, transactionsUrl, onFatal, onGroup: onCommit });
 }

@@ -44,6 +44,8 @@ export interface PostgresOptions {
   /** How many connections to open at most, besides the one that listens for notifications. */
   readonly connectionsMax: number;
   readonly onIdleError: (error: Error) => void;
+  /** Called with the number of calls of each set. */
+  readonly onSet?: ((calls: number) => void) | undefined;
 }
 
 const keptFaults: ReadonlySet<Fault> = new Set<Fault>(['conflict', 'locked', 'late', 'other']);
@@ -192,6 +194,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     runOnce,
     runAlone,
     onFault,
+    onSet: options.onSet,
     tooManyWait,
   });
 

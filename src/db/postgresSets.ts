@@ -38,6 +38,8 @@ interface SetsOptions {
     unknown: unknown,
   ) => Promise<unknown>;
   readonly onFault: (error: unknown) => void;
+  /** Called with the number of calls of each set. */
+  readonly onSet?: ((calls: number) => void) | undefined;
   readonly tooManyWait: () => AppError;
 }
 
@@ -54,7 +56,8 @@ function hadNoConnection(error: unknown): boolean {
   return error instanceof AppError || (error instanceof ConnectFailed && faultOf(error) !== 'lost');
 }
 
-export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooManyWait }: SetsOptions): Sets {
+export function createSets(options: SetsOptions): Sets {
+  const { connectionsMax, runOnce, runAlone, onFault, onSet, tooManyWait } = options;
   const setsMax = Math.max(1, Math.min(setConnectionsMax, connectionsMax - 1));
   /** Calls that can run now, by transaction. No two of them, or of those that run, share a claim. */
   const ready = new Map<AnyTransaction, Call[]>();
@@ -108,6 +111,7 @@ export function createSets({ connectionsMax, runOnce, runAlone, onFault, tooMany
       const taken = take(calls);
       if (calls.length > 0) ready.set(transaction, calls);
       running += 1;
+      onSet?.(taken.length);
       void runSet(transaction, taken).finally(() => {
         running -= 1;
         startSets();

@@ -27,6 +27,8 @@ export interface SqliteOptions {
   readonly transactionsUrl: string;
   /** Called once if the thread dies. Nothing can be stored afterwards. */
   readonly onFatal: (error: Error) => void;
+  /** Called with the number of calls of each group. */
+  readonly onGroup?: ((calls: number) => void) | undefined;
 }
 
 interface Caller {
@@ -84,7 +86,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   function flush(): void {
     while (calls.length > 0 && inFlight.length < groupsInFlightMax) {
       send({ type: 'calls', calls: calls.slice(0, groupMax) });
-      inFlight.push(callers.slice(0, groupMax));
+      const group = callers.slice(0, groupMax);
+      inFlight.push(group);
+      options.onGroup?.(group.length);
       calls = calls.slice(groupMax);
       callers = callers.slice(groupMax);
     }

@@ -2,6 +2,7 @@
 // written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
 // connection takes, so that a slow one holds at most the entries of one read. However many there are, other requests
 // get their turn in between.
+import type { Metrics } from '../metrics/metrics.ts';
 import { kib } from '../validation/schema.ts';
 import { block, type Channel, inOrder, type Subscriber, sendToEach } from './channel.ts';
 import { createPace } from './pace.ts';
@@ -20,7 +21,12 @@ const pageBytes = 64 * kib;
 
 export type Hub = ReturnType<typeof createHub>;
 
-export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
+interface HubOptions {
+  readonly onBackgroundError: (error: Error) => void;
+  readonly metrics?: Metrics;
+}
+
+export function createHub({ onBackgroundError, metrics }: HubOptions) {
   const channels = new Map<string, Channel>();
   const all = new Set<Subscriber>();
   // New entries are not delayed by subscribers that are behind.
@@ -30,6 +36,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     isSubscribed: (subscriber) => all.has(subscriber),
     pump,
     onBackgroundError,
+    count: (outcome, partials) => metrics?.partials.add([outcome], partials),
   });
   let closed = false;
 

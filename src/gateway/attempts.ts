@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutgoingError } from '../outgoing/errors.ts';
+import { failureOfStatus, type ModelFailure } from './modelCalls.ts';
 import { Refusal } from './refusal.ts';
 import type { GatewayTimes } from './times.ts';
 
@@ -31,7 +32,13 @@ function pauseMs(
   return Math.min(pauseMsMax, asked > 0 ? asked : firstPauseMs * 2 ** before);
 }
 
-type Outcome = IncomingMessage | { readonly why: string; readonly retryAfter?: string | undefined };
+interface FailedAttempt {
+  readonly why: string;
+  readonly failure: ModelFailure;
+  readonly retryAfter?: string | undefined;
+}
+
+type Outcome = IncomingMessage | FailedAttempt;
 
 async function tryOnce({ send, host, signal }: Attempts): Promise<Outcome> {
   try {
@@ -41,13 +48,14 @@ async function tryOnce({ send, host, signal }: Attempts): Promise<Outcome> {
     answer.resume();
     return {
       why: `The model provider returned ${statusCode}.`,
+      failure: failureOfStatus(statusCode),
       retryAfter: headers['retry-after'],
     };
   } catch (error) {
     if (signal.aborted || !(error instanceof OutgoingError)) throw error;
     const why = `The model provider at ${host} cannot be reached: ${error.message}`;
     if (error.code === 'address_not_allowed') throw new Refusal(why);
-    return { why };
+    return { why, failure: 'unreachable' };
   }
 }
 
@@ -56,9 +64,11 @@ export async function sendWithRetries(attempts: Attempts): Promise<IncomingMessa
   for (let before = 0; ; before++) {
     const outcome = await tryOnce(attempts);
     if (!('why' in outcome)) return outcome;
-    if (before === attemptsMax - 1) throw new Refusal(`${outcome.why} It was tried ${attemptsMax} times.`);
+    const { why, failure } = outcome;
+    if (before === attemptsMax - 1)
+      throw new Refusal(`${why} It was tried ${attemptsMax} times.`, { failure });
     const ms = pauseMs(attempts, before, outcome.retryAfter);
-    attempts.onRetry(`${outcome.why} Trying again in ${Math.ceil(ms / 1_000)} s.`);
+    attempts.onRetry(`${why} Trying again in ${Math.ceil(ms / 1_000)} s.`);
     await pause(ms, undefined, { signal: attempts.signal });
   }
 }

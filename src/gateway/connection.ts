@@ -34,7 +34,7 @@ export interface Connections {
 
 /** This is not retried, because the user has waited long already. */
 function noAnswer(ms: number): Refusal {
-  return new Refusal(`The model provider did not respond within ${ms / 1_000} s.`);
+  return new Refusal(`The model provider did not respond within ${ms / 1_000} s.`, { failure: 'timeout' });
 }
 
 interface Agents {

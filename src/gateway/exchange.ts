@@ -16,6 +16,12 @@ import type { Connections, ModelRequest } from './connection.ts';
 import { sideRequestHeader } from './currentModel.ts';
 import { type ForwardOutcome, forwardAnswer, readError } from './forwardAnswer.ts';
 import { createGate } from './gate.ts';
+import {
+  failureOfStatus,
+  type ModelCallResult,
+  type ModelFailure,
+  type ObserveModelCall,
+} from './modelCalls.ts';
 import type { Notices } from './notices.ts';
 import type { ModelCall, ModelProtocol, Tokens } from './protocols/protocol.ts';
 import {
@@ -61,6 +67,14 @@ const endSentences: Readonly<Partial<Record<ForwardOutcome, string>>> = {
   too_dear: 'The maximum cost was reached in the middle of a response. It was cut off.',
 };
 
+/** Answers that were not complete because of the provider. */
+const endFailures: Readonly<Partial<Record<ForwardOutcome, ModelFailure>>> = {
+  broken: 'interrupted',
+  silent: 'timeout',
+  too_late: 'timeout',
+  too_large: 'too_large',
+};
+
 export interface ExchangeDependencies {
   readonly modelHosts: ModelHosts;
   /** The source of prices. */
@@ -72,6 +86,7 @@ export interface ExchangeDependencies {
   readonly bounds: GatewayBounds;
   readonly connections: Connections;
   readonly allowPrivate: AllowPrivate;
+  readonly observeCall?: ObserveModelCall | undefined;
 }
 
 /** A request of an agent, and the model that it goes to. */
@@ -124,6 +139,7 @@ function notAModel(answer: IncomingMessage, upstream: Upstream): Refusal {
   answer.destroy();
   return new Refusal(
     `The model provider returned a web page instead of an API response.${baseUrlHint(upstream)}`,
+    { failure: 'invalid' },
   );
 }
 
@@ -172,7 +188,11 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
   /**
    * Returns the head of the answer. A provider that has the whole request may bill it even if nobody waits any more.
    */
-  async function send(message: ModelRequest, onLeft: (address: string) => void): Promise<IncomingMessage> {
+  async function send(
+    message: ModelRequest,
+    onLeft: (address: string) => void,
+    onRepeat: () => void,
+  ): Promise<IncomingMessage> {
     const { signal } = message;
     let unanswered: string | undefined;
     const sendOnce = async () => {
@@ -182,7 +202,10 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
       return answer;
     };
     try {
-      const onRetry = (sentence: string) => notices.report(sentence, false);
+      const onRetry = (sentence: string) => {
+        notices.report(sentence, false);
+        onRepeat();
+      };
       return await sendWithRetries({
         send: sendOnce,
         host: hostAndPort(message.url),
@@ -218,7 +241,7 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
     answer: IncomingMessage,
     agentRequest: AgentRequest,
     admitted: AdmittedRequest,
-  ): Promise<void> {
+  ): Promise<ModelCallResult> {
     const { protocol, response, target, signal } = agentRequest;
     const { upstream, requestBytes, admission } = admitted;
     const price = priceAt(upstream, answer.socket.remoteAddress);
@@ -242,9 +265,13 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
       redaction,
       readRate,
     });
-    admission?.record(reader.end(outcome === 'whole'), price);
+    const tokens = reader.end(outcome === 'whole');
+    admission?.record(tokens, price);
+    if (signal.aborted) return { tokens };
     const sentence = endSentences[outcome];
-    if (sentence !== undefined && !signal.aborted) notices.report(sentence, true);
+    if (sentence !== undefined) notices.report(sentence, true);
+    const failure = endFailures[outcome];
+    return { tokens, ...(failure && { failure }) };
   }
 
   async function sendToModel(agentRequest: AgentRequest, upstream: Upstream, raw: Buffer): Promise<void> {
@@ -252,6 +279,8 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
     const { suffix, body, estimate } = prepareBody(agentRequest, raw, upstream.model);
     const requestBytes = raw.length;
     const admission = admit(agentRequest, upstream, estimate);
+    const observed = agentRequest.call.kind === 'answer' ? parts.observeCall?.(upstream.name) : undefined;
+    let result: ModelCallResult = {};
     try {
       const message = {
         url: new URL(upstream.base + suffix),
@@ -260,14 +289,25 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
         rule: await ruleFor(upstream),
         signal,
       };
-      const answer = await send(message, (address) =>
-        admission?.record(estimateTokens(requestBytes), priceAt(upstream, address)),
+      const answer = await send(
+        message,
+        (address) => admission?.record(estimateTokens(requestBytes), priceAt(upstream, address)),
+        () => observed?.onRetry(),
       );
-      if (!isSuccess(answer)) return await forwardError(answer, agentRequest, upstream);
+      const { statusCode: status = 0 } = answer;
+      result = { status };
+      if (!isSuccess(answer)) {
+        result = { status, failure: failureOfStatus(status) };
+        return await forwardError(answer, agentRequest, upstream);
+      }
       if (isWebPage(answer)) throw notAModel(answer, upstream);
-      await forward(answer, agentRequest, { upstream, requestBytes, admission });
+      result = { status, ...(await forward(answer, agentRequest, { upstream, requestBytes, admission })) };
+    } catch (error) {
+      if (error instanceof Refusal && error.failure) result = { ...result, failure: error.failure };
+      throw error;
     } finally {
       admission?.settle();
+      observed?.end(result);
     }
   }
 

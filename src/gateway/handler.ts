@@ -32,7 +32,7 @@ const routes: readonly Route[] = [
   { name: 'gemini', protocol: gemini },
 ];
 
-type Shared = Pick<ExchangeDependencies, 'modelHosts' | 'models' | 'meter' | 'allowPrivate'>;
+type Shared = Pick<ExchangeDependencies, 'modelHosts' | 'models' | 'meter' | 'allowPrivate' | 'observeCall'>;
 
 export interface GatewayOptions extends Target, Shared {
   /** Reports what the user should know: a fault, a retry, an estimated price. */

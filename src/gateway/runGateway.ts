@@ -13,6 +13,7 @@ import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../process/repeat.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import { createGateway, type Gateway } from './handler.ts';
+import type { ObserveModelCall } from './modelCalls.ts';
 import type { Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
 import {
@@ -125,12 +126,28 @@ function wasFree({ model_requests, cost_nanos }: UsageColumns): boolean {
 /** Names of other models may contain what users choose. */
 const otherProvider = 'other';
 
+const knownProviderOf = (model: string | null | undefined) => providerOf(model ?? null) ?? otherProvider;
+
 function countUsage(metrics: Metrics, { settings }: RunModel, usage: Usage): void {
-  const provider = providerOf(settings.llm_model ?? null) ?? otherProvider;
+  const provider = knownProviderOf(settings.llm_model);
   metrics.modelRequests.add([provider], usage.requests);
   metrics.modelCost.add([provider], usage.costNanos / nanosPerDollar);
   for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite'] as const)
     metrics.modelTokens.add([provider, kind], usage[kind]);
+}
+
+function countCalls({ modelRetries, modelFailures, modelSeconds }: Metrics): ObserveModelCall {
+  return (model) => {
+    const provider = knownProviderOf(model);
+    const since = performance.now();
+    return {
+      onRetry: () => modelRetries.add([provider]),
+      end: ({ failure }) => {
+        modelSeconds.observe([provider], (performance.now() - since) / 1_000);
+        if (failure !== undefined) modelFailures.add([provider, failure]);
+      },
+    };
+  };
 }
 
 export function createRunGateway(options: RunGatewayOptions): RunGateway {
@@ -144,6 +161,7 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
     ...options,
     ...toTarget(model),
     meter,
+    ...(options.metrics && { observeCall: countCalls(options.metrics) }),
     knownNotices: wasFree(conversation) ? [freeNote] : [],
   });
   let known = model;

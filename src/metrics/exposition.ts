@@ -30,6 +30,8 @@ function registerGauge(registry: prometheus.Registry, { name, help, labels, samp
     registers: [registry],
     async collect() {
       this.reset();
+      // A gauge without labels has the value 0 then.
+      if (labels.length === 0) this.remove();
       for (const sample of await samples()) this.set(labelled(labels, sample.labels), sample.value);
     },
   });

@@ -42,6 +42,24 @@ for (const kind of databaseKinds)
       assert.equal(sampleOf(text, 'parley_conversations{state="running"}'), 0);
       assert.ok((sampleOf(text, 'parley_waiting_seconds') ?? -1) >= 0);
       assert.equal(sampleOf(text, 'parley_run_slots'), 0);
+      assert.equal(sampleOf(text, 'parley_outbox_seconds'), 0);
+      assert.ok((sampleOf(text, 'parley_disk_free_bytes') ?? 0) > 0);
+    });
+
+    it('counts the calls of each commit', async (t) => {
+      const { ask } = await startService({ kind, env: { PARLEY_ROLE: 'api' } }, t);
+      const series = `{kind="${kind === 'sqlite' ? 'group' : 'set'}"}`;
+      const read = async () => {
+        const { text } = await ask('/metrics');
+        const of = (name: string) => sampleOf(text, `parley_commit_calls_${name}${series}`) ?? 0;
+        return { commits: of('count'), calls: of('sum') };
+      };
+      const before = await read();
+      const create = () => ask('/api/conversations', { json: { initial_user_msg: 'hello' } });
+      await Promise.all(Array.from({ length: 20 }, create));
+      const after = await read();
+      assert.ok(after.calls - before.calls >= 20, JSON.stringify({ before, after }));
+      assert.ok(after.commits > before.commits);
     });
   });
 
@@ -72,11 +90,20 @@ describe('metrics', () => {
 
   it('can be read while the database cannot', async () => {
     const metrics = createMetrics();
-    const readBacklog = () => Promise.reject(new Error('gone'));
-    addServiceMetrics(metrics, { readBacklog, runs: () => 2, slots: 4, subscribers: () => 0 });
+    const gone = () => Promise.reject(new Error('gone'));
+    addServiceMetrics(metrics, {
+      readBacklog: gone,
+      readOutboxAge: gone,
+      readDiskFree: gone,
+      runs: () => 2,
+      slots: 4,
+      workspaceBytes: () => 3,
+      subscribers: () => 0,
+    });
     const { text } = await metrics.read();
     assert.equal(sampleOf(text, 'parley_runs'), 2);
-    assert.doesNotMatch(text, /^parley_conversations\{/m);
+    assert.equal(sampleOf(text, 'parley_workspace_bytes'), 3);
+    assert.doesNotMatch(text, /^parley_(conversations|waiting|outbox|disk)\w*[ {]/m);
   });
 
   it('put each value into the bucket of its size, and count it in all larger ones', () => {

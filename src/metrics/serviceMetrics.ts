@@ -1,6 +1,7 @@
-// The metrics that are read from the services and the database when somebody asks for them.
-import { createGauge } from './instruments.ts';
+// The metrics that are read from the services, the database and the disk when somebody asks for them.
+import { createGauge, type Gauge } from './instruments.ts';
 import type { Metrics } from './metrics.ts';
+import { createSharedRead } from './sharedRead.ts';
 
 export interface Backlog {
   readonly running: number;
@@ -9,37 +10,47 @@ export interface Backlog {
   readonly waitingMs: number;
 }
 
+/** Webhook deliveries that were not delivered yet. */
+export interface OutboxAge {
+  /** The age of the oldest one. */
+  readonly oldestMs: number;
+  /** How long the one that is most overdue has been due. */
+  readonly overdueMs: number;
+}
+
 interface ServiceMetricsOptions {
   readonly readBacklog: () => Promise<Backlog>;
+  readonly readOutboxAge: () => Promise<OutboxAge>;
+  readonly readDiskFree: () => Promise<number>;
   /** Runs of this process. */
   readonly runs: () => number;
   readonly slots: number;
+  /** What the workspaces of these runs held when they were last counted. */
+  readonly workspaceBytes: () => number;
   /** Open streams and sockets of this process. */
   readonly subscribers: () => number;
 }
 
-/** Several scrapes in a short time cost one query. */
-const backlogAgeMsMax = 5_000;
-
-const only = (value: number) => [{ labels: [], value }];
-
-/** Undefined while the database cannot be reached, so that the other metrics can still be read. */
-function createBacklogReader(read: () => Promise<Backlog>) {
-  let readAt = Number.NEGATIVE_INFINITY;
-  let latest: Promise<Backlog | undefined> = Promise.resolve(undefined);
-  return () => {
-    if (performance.now() - readAt >= backlogAgeMsMax) {
-      readAt = performance.now();
-      latest = read().catch(() => undefined);
-    }
-    return latest;
-  };
+/** A gauge without labels. It is missing while its value cannot be read. */
+function createPlainGauge(
+  name: string,
+  help: string,
+  read: () => Promise<number | undefined> | number,
+): Gauge {
+  return createGauge({ name, help, labels: [] }, async () => {
+    const value = await read();
+    return value === undefined ? [] : [{ labels: [], value }];
+  });
 }
 
-export function addServiceMetrics(metrics: Metrics, options: ServiceMetricsOptions): void {
-  const { runs, slots, subscribers } = options;
-  const backlog = createBacklogReader(options.readBacklog);
-  metrics.add(
+function inSeconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1_000;
+}
+
+function createSharedGauges(options: ServiceMetricsOptions): Gauge[] {
+  const backlog = createSharedRead(options.readBacklog);
+  const outbox = createSharedRead(options.readOutboxAge);
+  return [
     createGauge(
       {
         name: 'parley_conversations',
@@ -55,27 +66,40 @@ export function addServiceMetrics(metrics: Metrics, options: ServiceMetricsOptio
         ];
       },
     ),
-    createGauge(
-      {
-        name: 'parley_waiting_seconds',
-        help: 'How long the oldest conversation has been waiting for a worker.',
-        labels: [],
-      },
-      async () => {
-        const found = await backlog();
-        return found === undefined ? [] : only(found.waitingMs / 1_000);
-      },
+    createPlainGauge(
+      'parley_waiting_seconds',
+      'How long the oldest conversation has been waiting for a worker.',
+      async () => inSeconds((await backlog())?.waitingMs),
     ),
-    createGauge({ name: 'parley_runs', help: 'Conversations that run in this process.', labels: [] }, () =>
-      only(runs()),
+    createPlainGauge(
+      'parley_outbox_seconds',
+      'The age of the oldest undelivered webhook delivery.',
+      async () => inSeconds((await outbox())?.oldestMs),
     ),
-    createGauge(
-      { name: 'parley_run_slots', help: 'How many conversations this process runs at most.', labels: [] },
-      () => only(slots),
+    createPlainGauge(
+      'parley_outbox_overdue_seconds',
+      'How long the most overdue webhook delivery has been due.',
+      async () => inSeconds((await outbox())?.overdueMs),
     ),
-    createGauge(
-      { name: 'parley_streams', help: 'Open streams and sockets that follow events.', labels: [] },
-      () => only(subscribers()),
+  ];
+}
+
+export function addServiceMetrics(metrics: Metrics, options: ServiceMetricsOptions): void {
+  const { runs, slots, workspaceBytes, subscribers } = options;
+  metrics.add(
+    ...createSharedGauges(options),
+    createPlainGauge('parley_runs', 'Conversations that run in this process.', runs),
+    createPlainGauge('parley_run_slots', 'How many conversations this process runs at most.', () => slots),
+    createPlainGauge(
+      'parley_workspace_bytes',
+      'What the workspaces and homes of the runs of this process held when they were last counted.',
+      workspaceBytes,
     ),
+    createPlainGauge(
+      'parley_disk_free_bytes',
+      'Free space on the file system of the data folder.',
+      createSharedRead(options.readDiskFree),
+    ),
+    createPlainGauge('parley_streams', 'Open streams and sockets that follow events.', subscribers),
   );
 }

@@ -50,6 +50,8 @@ interface LiveRunOptions {
   readonly after: Promise<unknown>;
   /** Called when it begins to listen, because events may have arrived meanwhile. */
   readonly onListen: () => void;
+  /** Called when the conversation has become RUNNING, with how long it was STARTING. */
+  readonly onRunning?: ((startingMs: number) => void) | undefined;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -88,6 +90,8 @@ export function startRun(options: LiveRunOptions): LiveRun {
     const first = await send({ ...run, ...more, events, step: ++step, at });
     if (first === undefined) return undefined;
     inbox?.skipOwn(first, events.length);
+    if (more.to === 'RUNNING' && conversation.status === 'STARTING')
+      options.onRunning?.(Math.max(0, conversation.waited_ms) + clock.steady() - since);
     database.notify([conversationTopic(key), userTopic(userId)]);
     return first;
   }

@@ -14,6 +14,7 @@ import type { Cgroups } from '../sandbox/cgroups.ts';
 import type { SandboxPlan } from '../sandbox/choose.ts';
 import type { DiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
+import type { OnSandboxStart } from '../sandbox/openSandbox.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
@@ -39,12 +40,15 @@ export interface RunDependencies {
   readonly sandboxes: Pick<SandboxPlan, 'choose'>;
   readonly cgroups: Cgroups | undefined;
   readonly records: ProcessRecords;
+  readonly onSandboxStart?: OnSandboxStart | undefined;
   readonly gitHosts: GitHosts;
   /** The MCP server for web search that the operator configured. */
   readonly searchUrl: string | undefined;
   /** The container images that users may choose. The first is the default. */
   readonly images: readonly string[];
   readonly disk: DiskLimits & { readonly shortage: DiskShortage };
+  /** What the folders of each run held when they were last counted, by run id. */
+  readonly workspaceSizes: Map<string, number>;
   readonly allowPrivate: AllowPrivate;
   readonly createEgress: () => Egress;
   /** Shows what a run writes before it is in the log. */

@@ -150,13 +150,24 @@ async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void>
 }
 
 /** Rejects once, with the reason, when the folders have become too large or the disk too full. */
-function watchDiskSpace({ disk }: RunDependencies, folders: readonly string[], { pids }: OpenSandbox) {
+function watchDiskSpace(
+  { disk, workspaceSizes }: RunDependencies,
+  runId: string,
+  folders: readonly string[],
+  { pids }: OpenSandbox,
+) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
     // The promise may be awaited later, so the rejection is not unhandled.
   });
   const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
-  return { full: full.promise, stop: watchDisk({ ...disk, folders, pids, onFull }) };
+  const onBytes = (bytes: number) => workspaceSizes.set(runId, bytes);
+  const stopWatching = watchDisk({ ...disk, folders, pids, onBytes, onFull });
+  const stop = () => {
+    stopWatching();
+    workspaceSizes.delete(runId);
+  };
+  return { full: full.promise, stop };
 }
 
 function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
@@ -204,7 +215,7 @@ export async function openRunEnvironment(
   });
   const { home } = folders;
   const { workspace, readOnly } = folder;
-  const { cgroups, records } = dependencies;
+  const { cgroups, records, onSandboxStart } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
   const { readable } = agent.found;
   const sandbox = await openSandbox({
@@ -213,6 +224,7 @@ export async function openRunEnvironment(
     bridge,
     cgroups,
     records,
+    onStart: onSandboxStart,
     exclusive: true,
     isHeld,
   }).catch(async (error: Error) => {
@@ -221,7 +233,7 @@ export async function openRunEnvironment(
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
   // How large a local folder is, is the business of its user.
-  const room = watchDiskSpace(dependencies, folder.isLocal ? [home] : [workspace, home], sandbox);
+  const room = watchDiskSpace(dependencies, runId, folder.isLocal ? [home] : [workspace, home], sandbox);
   // After the lease was lost, another run may already use the workspace.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {

@@ -63,6 +63,9 @@ for (const kind of databaseKinds) {
         return (
           has('parley_claims_total{kind="start"} 1') &&
           has('parley_runs_ended_total{cause="stop"} 1') &&
+          has('parley_starting_seconds_count{} 1') &&
+          has('parley_model_request_seconds_count{provider="openai"} 2') &&
+          /^parley_sandbox_start_seconds_count\{engine="\w+",outcome="started"\} [1-9]/m.test(text) &&
           has('parley_model_requests_total{provider="openai"} 2') &&
           has(`parley_model_tokens_total{provider="openai",kind="output"} ${2 * scriptedUsage.output}`)
         );

@@ -25,7 +25,7 @@ import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
 import { createDiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
-import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
+import { type OnSandboxStart, type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
 import type { Settings } from '../settings/service.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
@@ -107,6 +107,9 @@ export function createRuntime(options: RuntimeOptions) {
     hasOneUser,
   });
   const sandboxes = whenPlanned(plan);
+  const onSandboxStart: OnSandboxStart = ({ engine, outcome, ms }) =>
+    options.metrics.sandboxStarts.observe([engine, outcome], ms / 1_000);
+  const workspaceSizes = new Map<string, number>();
   // Leaves some of the system's lookup threads to the service itself.
   const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
 
@@ -135,6 +138,8 @@ export function createRuntime(options: RuntimeOptions) {
       sandboxes,
       cgroups,
       records,
+      onSandboxStart,
+      workspaceSizes,
       gitHosts: config.gitHosts,
       searchUrl: config.searchUrl,
       images: config.sandboxImages,
@@ -208,7 +213,7 @@ export function createRuntime(options: RuntimeOptions) {
       resourceFactor: 1,
       image: null,
     };
-    return openSandbox({ engine: choice.engine, spec, cgroups, records });
+    return openSandbox({ engine: choice.engine, spec, cgroups, records, onStart: onSandboxStart });
   }
 
   return {
@@ -232,6 +237,8 @@ export function createRuntime(options: RuntimeOptions) {
         onBackgroundError,
       }),
     openWorkspace,
+    /** What the workspaces of the current runs held when they were last counted. */
+    workspaceBytes: () => workspaceSizes.values().reduce((sum, bytes) => sum + bytes, 0),
     /** What the folders of one conversation together may contain. */
     disk,
     /** The folders of a conversation on this machine; undefined if it has none. */

@@ -78,6 +78,7 @@ export function createWorker(options: WorkerOptions) {
       clock,
       after: Promise.all(before),
       onListen: checking.wake,
+      onRunning: (startingMs) => metrics?.starts.observe([], startingMs / 1_000),
       onBackgroundError,
     });
     runs.set(runId, run);

@@ -30,6 +30,8 @@ export interface DiskWatchOptions extends DiskLimits {
   readonly pids?: () => readonly number[];
   /** Decides which run is stopped if the disk is nearly full. Absent: this one. */
   readonly shortage?: DiskShortage;
+  /** Called with what the folders hold after each count. */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
   readonly everyMs?: number;
   /** How long one count may take. */
   readonly countMs?: number;
@@ -98,6 +100,10 @@ const inNumbers = (value: number) => value.toLocaleString('en');
 async function findFree(folder: string): Promise<Record<Counted, number>> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   return { bytes: bavail * bsize, files: files === 0 ? Number.MAX_SAFE_INTEGER : ffree };
+}
+
+export async function findFreeBytes(folder: string): Promise<number> {
+  return (await findFree(folder)).bytes;
 }
 
 const makeRoom = 'Delete conversations that you no longer need, or ask the operator to free disk space.';
@@ -170,6 +176,7 @@ function createTally(what: Counted, max: number, { pids, ...options }: TallyOpti
   }
 
   return {
+    value: () => last.value,
     isOver: () => last.value > max,
     isLate: () => last.late,
     isUnclear: () => last.unclear,
@@ -191,7 +198,7 @@ function createTally(what: Counted, max: number, { pids, ...options }: TallyOpti
 
 /** Watches until it is stopped or has called `onFull`. Returns a function that stops it. */
 export function watchDisk(options: DiskWatchOptions): () => void {
-  const { folders, bytesMax, filesMax, onFull } = options;
+  const { folders, bytesMax, filesMax, onBytes, onFull } = options;
   const { everyMs = everyMsDefault, countMs = countMsDefault, pids = () => [] } = options;
   const shortage = (options.shortage ?? createDiskShortage()).join();
   const [first = '/'] = folders;
@@ -220,6 +227,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
     const due = (['bytes', 'files'] as const).filter((what) => tallies[what].isDue(free[what]));
     if (due.length === 0) return undefined;
     await Promise.all(due.map((what) => tallies[what].renew(free[what])));
+    if (!signal.aborted) onBytes?.(tallies.bytes.value());
     const over = overFault();
     if (over !== undefined) return over;
     lateInARow = due.some((what) => tallies[what].isLate()) ? lateInARow + 1 : 0;

@@ -25,6 +25,15 @@ export interface OpenSandbox {
   close(how?: { readonly atOnce: boolean }): Promise<void>;
 }
 
+export type OnSandboxStart = (start: SandboxStart) => void;
+
+/** How a program was started. */
+interface SandboxStart {
+  readonly engine: SandboxEngine['kind'];
+  readonly outcome: 'started' | 'failed';
+  readonly ms: number;
+}
+
 interface OpenSandboxOptions {
   readonly engine: SandboxEngine;
   readonly spec: SandboxSpec;
@@ -34,6 +43,8 @@ interface OpenSandboxOptions {
   readonly cgroups?: Cgroups | undefined;
   /** Without them, nobody ends the processes that are left if this process is killed. */
   readonly records?: ProcessRecords | undefined;
+  /** Called whenever the start of a program has succeeded or failed. */
+  readonly onStart?: OnSandboxStart | undefined;
   /** Ends processes that an earlier exclusive sandbox has left on this workspace. */
   readonly exclusive?: boolean;
   /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
@@ -85,6 +96,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSand
 
   async function startInside(program: SandboxProgram): Promise<SandboxProcess> {
     if (closed || !isHeld()) throw new Error('the sandbox is closed');
+    const since = performance.now();
     const entry = startProcess({
       wrapped: engine.wrap(
         spec,
@@ -98,7 +110,18 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSand
     });
     living.add(entry);
     const leave = () => living.delete(entry);
-    entry.process.then(({ ended }) => ended.then(leave), leave);
+    const report = (outcome: SandboxStart['outcome']) =>
+      options.onStart?.({ engine: engine.kind, outcome, ms: performance.now() - since });
+    entry.process.then(
+      ({ ended }) => {
+        report('started');
+        ended.then(leave);
+      },
+      () => {
+        report('failed');
+        leave();
+      },
+    );
     return entry.process;
   }
 

@@ -14,6 +14,7 @@ import { deleteConversation, startConversation } from '../conversations/lifecycl
 import { openConfiguredDatabase } from '../database.ts';
 import { ensureUser } from '../users/store.ts';
 import { longestDelaysMs } from './delivery.ts';
+import { readOutboxAge } from './outboxAge.ts';
 import { adjustDue, claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
 
 /** Messages that have waited long, the same number for each webhook of the user. */
@@ -53,6 +54,25 @@ for (const kind of databaseKinds) {
       bench.startLoop();
       await untilEmpty(bench);
       assert.equal(receiver.received.length, 1);
+    });
+
+    it('have an age, and are overdue if nobody sends them in time', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const age = () => bench.database.run(readOutboxAge, null);
+      assert.deepEqual(await age(), { oldestMs: 0, overdueMs: 0 });
+      for (const host of ['a', 'b']) await bench.watch(`https://${host}.invalid/`, ['conversation.status']);
+      await bench.say('hello');
+      const [first, second] = (await bench.rows()) as { id: string }[];
+      const hourMs = 3_600_000;
+      const now = Date.now();
+      const set = (id: string | undefined, values: string) =>
+        inspect(bench.storage, `update deliveries set ${values} where id = '${id}'`);
+      await set(first?.id, `created_at = ${now - 3 * hourMs}, next_at = ${now + hourMs}`);
+      await set(second?.id, `created_at = ${now - hourMs}, next_at = ${now - hourMs / 2}`);
+      const { oldestMs, overdueMs } = await age();
+      assert.deepEqual([Math.floor(oldestMs / hourMs), Math.floor((2 * overdueMs) / hourMs)], [3, 1]);
+      await set(second?.id, "state = 'failed'");
+      assert.equal((await age()).overdueMs, 0);
     });
 
     it('are sent where the clock was set back by hours, before a start or after it', async (t) => {

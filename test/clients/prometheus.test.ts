@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 import { addServiceMetrics } from '../../src/metrics/serviceMetrics.ts';
 
 const alerts = fileURLToPath(new URL('../../deploy/prometheus/parley-alerts.yml', import.meta.url));
+const alertTests = fileURLToPath(new URL('./alerts.test.yml', import.meta.url));
 const skip = spawnSync('promtool', ['--version']).status === 0 ? false : 'promtool is not installed';
 
 /** The metrics of a process that has done something of each kind. */
@@ -15,14 +16,24 @@ async function readMetrics(): Promise<string> {
   const metrics = createMetrics();
   addServiceMetrics(metrics, {
     readBacklog: async () => ({ running: 1, waiting: 2, waitingMs: 3_000 }),
+    readOutboxAge: async () => ({ oldestMs: 5_000, overdueMs: 1_000 }),
+    readDiskFree: async () => 10e9,
     runs: () => 1,
     slots: 4,
+    workspaceBytes: () => 1_000_000,
     subscribers: () => 5,
   });
   metrics.requests.observe(['GET', '/api/conversations/:id', 200], 0.002);
+  metrics.commits.observe(['group'], 3);
   metrics.claims.add(['start']);
+  metrics.starts.observe([], 2.5);
+  metrics.sandboxStarts.observe(['bubblewrap', 'started'], 0.02);
+  metrics.partials.add(['sent'], 4);
   metrics.runEnds.add(['run']);
   metrics.modelRequests.add(['openai']);
+  metrics.modelFailures.add(['openai', 'timeout']);
+  metrics.modelRetries.add(['openai']);
+  metrics.modelSeconds.observe(['openai'], 3);
   metrics.modelTokens.add(['openai', 'input'], 100);
   metrics.modelCost.add(['openai'], 0.01);
   return (await metrics.read()).text;
@@ -34,6 +45,16 @@ describe('Prometheus', () => {
       encoding: 'utf8',
     });
     assert.equal(status, 0, stdout + stderr);
+  });
+
+  it('fires each alert when it should, and not before', { skip }, () => {
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', alertTests], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stdout + stderr);
+    const tested = readFileSync(alertTests, 'utf8');
+    for (const [, name = ''] of readFileSync(alerts, 'utf8').matchAll(/alert: (\w+)/g))
+      assert.ok(tested.includes(`alertname="${name}"`), `${name} has no test`);
   });
 
   it('accepts the metrics', { skip }, async () => {

@@ -44,6 +44,8 @@ export interface ClaimedConversation extends UsageColumns {
   readonly question: number | null;
   /** How often it was claimed without progress, including this time. */
   readonly claims: number;
+  /** How long it had been waiting for a worker. */
+  readonly waited_ms: number;
 }
 
 const claimedColumns = [
@@ -124,7 +126,11 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
     .where('key', '=', claim.key)
     .where('run_id', 'is', null)
     .where('status', '<>', 'STOPPED')
-    .returning([...claimedColumns, ...readAllUsage(q.kind)]),
+    .returning([
+      ...claimedColumns,
+      ...readAllUsage(q.kind),
+      sql<number>`${q.now} - updated_at`.as('waited_ms'),
+    ]),
 );
 
 /**

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
+import { createMetrics } from '../../metrics/metrics.ts';
 import type { PartialText } from '../decoder/openTexts.ts';
 import { createHub } from '../hub.ts';
 import type { Entry, Log, Receiver } from '../receiver.ts';
@@ -32,9 +33,13 @@ function createSite() {
       return { onEvents: () => {}, close: () => void listeners.delete(listener) };
     },
   };
-  const hub = createHub({ onBackgroundError: assert.fail });
+  const metrics = createMetrics();
+  const hub = createHub({ onBackgroundError: assert.fail, metrics });
+  const counted = () =>
+    Object.fromEntries(metrics.partials.samples().map(({ labels, value }) => [labels[0], value]));
   return {
     hub,
+    counted,
     log,
     opened: () => opened,
     listeners: () => listeners.size,
@@ -129,7 +134,7 @@ describe('partials on a stream', () => {
   });
 
   it('are lost for a slow reader, who gets all events, and then the texts as they are', async () => {
-    const { hub, log, listeners, send, append } = createSite();
+    const { hub, log, listeners, send, append, counted } = createSite();
     const [slow, fast] = [createConnection(), createConnection()];
     for (const { receiver } of [slow, fast]) hub.subscribe(log, '-1', receiver);
     await until('they are subscribed', () => listeners() === 1);
@@ -143,6 +148,7 @@ describe('partials on a stream', () => {
     append(message(0, 2));
     await has(fast.received, 'event 0');
     assert.deepEqual(slow.received, ['0:a']);
+    assert.deepEqual(counted(), { sent: 5, dropped: 3 });
     slow.setRoom(true);
     await has(slow.received, '2:cd');
     assert.deepEqual(slow.received, ['0:a', 'event 0', '2:cd']);

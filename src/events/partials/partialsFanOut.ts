@@ -11,11 +11,14 @@ interface PartialsFanOutOptions {
   /** Sends what is new in the log. */
   readonly pump: (channel: Channel) => Promise<void>;
   readonly onBackgroundError: (error: Error) => void;
+  readonly count: (outcome: 'sent' | 'dropped', partials: number) => void;
 }
 
 export const wantsPartials = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
 
-export function createPartialsFanOut({ pace, isSubscribed, pump, onBackgroundError }: PartialsFanOutOptions) {
+export function createPartialsFanOut(options: PartialsFanOutOptions) {
+  const { pace, isSubscribed, pump, onBackgroundError, count } = options;
+
   function sendPartialsTo(
     channel: Channel,
     partials: readonly PartialText[],
@@ -28,7 +31,9 @@ export function createPartialsFanOut({ pace, isSubscribed, pump, onBackgroundErr
     return sendToEach(pace, meant, chars, (subscriber) => {
       if (!isMeant(subscriber)) return;
       subscriber.hasPartials = true;
-      if (partials.length > 0 && subscriber.receiver.receivePartials?.(shared) === false) block(subscriber);
+      if (partials.length === 0) return;
+      count('sent', partials.length);
+      if (subscriber.receiver.receivePartials?.(shared) === false) block(subscriber);
     });
   }
 
@@ -44,8 +49,12 @@ export function createPartialsFanOut({ pace, isSubscribed, pump, onBackgroundErr
   }
 
   async function deliverPartials(channel: Channel, partials: readonly PartialText[]): Promise<void> {
-    if (partials.length > 0)
+    if (partials.length > 0) {
+      // A slow subscriber gets the whole texts when it has caught up.
+      const slow = channel.subscribers.values().filter((one) => wantsPartials(one) && one.blocked);
+      count('dropped', partials.length * [...slow].length);
       await sendPartialsTo(channel, partials, (one) => one.hasPartials && isSubscribed(one));
+    }
     await sendPartialsTo(channel, channel.texts?.list() ?? [], (one) => lacksPartials(channel, one));
   }
 
