@@ -87,11 +87,13 @@ interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<DeliveryTimes>;
   readonly clock?: Clock;
+  readonly random?: () => number;
 }
 
-export function createDeliveries({ times: given, clock = systemClock, ...options }: DeliveriesOptions) {
+export function createDeliveries(given: DeliveriesOptions) {
+  const { clock = systemClock, random = Math.random, ...options } = given;
   const { database, onBackgroundError } = options;
-  const times = { ...defaultTimes, ...given };
+  const times = { ...defaultTimes, ...given.times };
   const inFlight = new Map<Promise<void>, ClaimedDelivery>();
   const aborted = new AbortController();
   let looking: Promise<void> | undefined;
@@ -191,7 +193,7 @@ export function createDeliveries({ times: given, clock = systemClock, ...options
       leasedUntil: leased_until,
       status,
       error,
-      retryAfterMs: final ? null : retryDelayMs(attempts, times),
+      retryAfterMs: final ? null : retryDelayMs(attempts, times, random),
       giveUpAfterMs: times.giveUpAfterMs,
     });
   }

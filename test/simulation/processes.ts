@@ -218,6 +218,7 @@ export function startProcess(options: ProcessOptions): SimProcess {
         onBackgroundError,
         times: deliveryTimes,
         clock,
+        random: world.random.fork(`${name} deliveries`).next,
       })
     : undefined;
   const slowdown = plan.sweepsOften ? sweepSlowdowns.often : sweepSlowdowns.seldom;

@@ -51,7 +51,7 @@ function unavailable(): AppError {
 
 function short(value: unknown): string {
   const all = JSON.stringify(value) ?? 'undefined';
-  // Ids of deliveries are the only thing that the seed does not decide.
+  // Ids of deliveries are the only thing that the seed does not decide; they sort by the order of their creation.
   const text = all.replaceAll(/msg_[0-9a-f]+/g, 'msg');
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

@@ -1,6 +1,7 @@
 // Prints failures in full, a summary of passes, and the slowest tests at the end. Under `test/run.ts`, which has several
 // processes, the end is left to that.
 import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { type Results, slowestOf, summarize } from './results.ts';
 
@@ -31,6 +32,7 @@ function inspect(value: unknown): string {
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const tests: Ended[] = [];
+  const files = new Map<string, number>();
   let failed = 0;
   let skipped = 0;
   for await (const event of source) {
@@ -40,6 +42,10 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     }
     const ended = event.data as unknown as Ended;
     const isSuite = ended.details.type === 'suite';
+    if (ended.nesting === 0 && ended.file !== undefined) {
+      const path = relative(process.cwd(), ended.file);
+      files.set(path, (files.get(path) ?? 0) + ended.details.duration_ms);
+    }
     if (event.type === 'test:fail') {
       failed += isSuite ? 0 : 1;
       yield describeFailure(ended);
@@ -57,6 +63,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     failed,
     skipped,
     slowest: slowestOf(tests.map(({ name, details }) => ({ name, ms: details.duration_ms }))),
+    files: [...files].map(([name, ms]) => ({ name, ms })),
   };
   const file = process.env['PARLEY_TEST_RESULTS'];
   if (file === undefined) yield summarize([results]);

@@ -5,15 +5,22 @@ import { join } from 'node:path';
 
 const slowestShown = 5;
 
+interface Timed {
+  readonly name: string;
+  readonly ms: number;
+}
+
 export interface Results {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  readonly slowest: readonly { readonly name: string; readonly ms: number }[];
+  readonly slowest: readonly Timed[];
+  /** How long the tests of each file took together. */
+  readonly files: readonly Timed[];
 }
 
-export function slowestOf(tests: Results['slowest']): Results['slowest'] {
-  return tests.toSorted((a, b) => b.ms - a.ms).slice(0, slowestShown);
+export function slowestOf(timed: readonly Timed[]): readonly Timed[] {
+  return timed.toSorted((a, b) => b.ms - a.ms).slice(0, slowestShown);
 }
 
 /** The results of all processes that have written theirs. */
@@ -28,8 +35,11 @@ export function summarize(all: readonly Results[]): string {
     `${sum(({ failed }) => failed)} failed`,
     `${sum(({ skipped }) => skipped)} skipped`,
   ];
-  const lines = slowestOf(all.flatMap(({ slowest }) => slowest)).map(
-    ({ name, ms }) => `  ${Math.round(ms)} ms  ${name}\n`,
-  );
-  return `\nslowest:\n${lines.join('')}\n${counts.join(', ')}\n`;
+  const list = (timed: readonly Timed[]) =>
+    slowestOf(timed)
+      .map(({ name, ms }) => `  ${Math.round(ms)} ms  ${name}\n`)
+      .join('');
+  const tests = list(all.flatMap(({ slowest }) => slowest));
+  const files = list(all.flatMap(({ files }) => files));
+  return `\nslowest files:\n${files}slowest tests:\n${tests}\n${counts.join(', ')}\n`;
 }
