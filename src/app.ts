@@ -130,6 +130,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     closers.push(async () => {
       stopping = true;
       services.worker?.stopClaiming();
+      void services.nodes.leave();
       await sleep(config.drainS * 1_000, undefined, { signal: hurry.signal }).catch(() => {});
       services.events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);

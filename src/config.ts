@@ -448,7 +448,7 @@ const options = {
     flag: 'streams-max',
     group: 'Requests',
     value: 'N',
-    help: 'How many streams and sockets one user may have open at this process. 0 means no limit.',
+    help: 'How many streams and sockets one user may have open. 0 means no limit.',
     shownDefault: '2000',
     parse: (text = '2000') => integer(0, 1_000_000)(text),
   }),

@@ -90,16 +90,18 @@ interface ServicesOptions {
 
 export type Services = ReturnType<typeof createServices>;
 
-function createRates({ rateLimit, createLimit }: Config) {
+function createRates({ rateLimit, createLimit }: Config, sharing: () => number) {
   const requests = createRateLimiter({
     count: rateLimit,
     perMs: 1_000,
     limit: `This key may make ${rateLimit} requests a second`,
+    sharing,
   });
   const creations = createRateLimiter({
     count: createLimit,
     perMs: 60_000,
     limit: `This key may make ${createLimit} conversations a minute`,
+    sharing,
   });
   return { requests, creations };
 }
@@ -177,7 +179,15 @@ export function createServices(options: ServicesOptions) {
   });
   // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
-  const rates = createRates(config);
+  const nodes = createNodes({
+    database,
+    vault,
+    nodeId: nodeIdOf(config.dataDir),
+    processId: createIds()(),
+    serves: config.role !== 'worker',
+    onBackgroundError,
+  });
+  const rates = createRates(config, nodes.sharing);
   const { sessionApiKey, authToken, acceptBearer } = config;
   const keys = createKeys({
     database,
@@ -225,13 +235,6 @@ export function createServices(options: ServicesOptions) {
     onBackgroundError,
     times: times.worker,
     gatewayTimes: times.gateway,
-  });
-  const nodes = createNodes({
-    database,
-    vault,
-    nodeId: nodeIdOf(config.dataDir),
-    processId: createIds()(),
-    onBackgroundError,
   });
   const { passOn, readFrom, close: closePassOn } = createPassOn(nodes);
   closers.push(closePassOn, nodes.close);
@@ -344,6 +347,7 @@ export function createServices(options: ServicesOptions) {
       livePartials,
       openPartials,
       streamsMax: config.streamsMax,
+      sharing: nodes.sharing,
       onBackgroundError,
     }),
     usages: createUsages({ database }),

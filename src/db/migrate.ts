@@ -28,6 +28,7 @@ import { cancelled } from './migrations/0025-cancelled.ts';
 import { conversationConfirmation } from './migrations/0026-conversation-confirmation.ts';
 import { clientFolder } from './migrations/0027-client-folder.ts';
 import { migrationKinds } from './migrations/0028-migration-kinds.ts';
+import { servingNodes } from './migrations/0029-serving-nodes.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -60,6 +61,7 @@ export const migrations: readonly Migration[] = [
   conversationConfirmation,
   clientFolder,
   migrationKinds,
+  servingNodes,
 ];
 
 const advisoryLock = 7_265_108;

@@ -227,7 +227,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
 
   async function close(): Promise<void> {
     clearInterval(poll);
-    await endWithin(Promise.all([bell.close(), pool.end()]), clients);
+    // The last notifications are sent over the pool.
+    await endWithin(
+      bell.close().then(() => pool.end()),
+      clients,
+    );
   }
   let closing: Promise<void> | undefined;
 

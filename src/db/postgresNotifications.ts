@@ -14,6 +14,7 @@ const retryMs = 1_000;
 
 interface PostgresNotifications {
   notify(topics: readonly string[]): void;
+  /** Sends what has not been sent. */
   close(): Promise<void>;
 }
 
@@ -75,24 +76,27 @@ export function openPostgresNotifications({
     yield payload;
   }
 
-  function send(): void {
+  async function send(): Promise<void> {
+    clearTimeout(gather);
     gather = undefined;
     const topics = [...outgoing];
     outgoing.clear();
-    for (const payload of payloads(topics))
-      query('select pg_notify($1, $2)', [channel, payload]).catch(() => {});
+    const sent = [...payloads(topics)].map((payload) =>
+      query('select pg_notify($1, $2)', [channel, payload]).catch(() => {}),
+    );
+    await Promise.all(sent);
   }
 
   listen();
   return {
     notify: (topics) => {
       for (const topic of topics) if (outgoing.size < topicsMax) outgoing.add(topic);
-      gather ??= setTimeout(send, gatherMs).unref();
+      gather ??= setTimeout(() => void send(), gatherMs).unref();
     },
     close: async () => {
       closed = true;
-      clearTimeout(gather);
       clearTimeout(retry);
+      if (gather !== undefined) await send();
       if (client !== undefined) await endWithin(client.end(), [client]);
     },
   };

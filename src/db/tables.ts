@@ -156,7 +156,14 @@ export interface Tables {
     last_error: string | null;
   };
   /** The running processes of a cluster. Processes that share a data folder have the same node id. */
-  nodes: { process_id: string; node_id: string; url: string; seen_at: number };
+  nodes: {
+    process_id: string;
+    node_id: string;
+    url: string;
+    seen_at: number;
+    /** 1 if the process answers API requests and is not stopping. */
+    serves: Generated<number>;
+  };
   /** Uploaded files that wait for the start of their conversation. They are on the node. */
   uploads: {
     id: string;

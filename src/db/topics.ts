@@ -1,4 +1,5 @@
-// Topics of notifications: the log of a conversation, the changes of a user, and work for the workers.
+// Topics of notifications: the log of a conversation, the changes of a user, work for the workers, and the
+// processes of the cluster.
 
 export function conversationTopic(key: number): string {
   return `c${key}`;
@@ -7,6 +8,9 @@ export function conversationTopic(key: number): string {
 export function userTopic(userId: number): string {
   return `u${userId}`;
 }
+
+/** A process has joined the cluster or is leaving it. */
+export const nodesTopic = 'n';
 
 /** A conversation waits for a worker, or a worker has a free slot. */
 export const workTopic = 'w';

@@ -39,6 +39,8 @@ interface EventsOptions {
   readonly openPartials: SubscribeToPartials;
   /** How many streams a user may have open; 0 means no limit. */
   readonly streamsMax: number;
+  /** How many processes share that limit. */
+  readonly sharing: () => number;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -75,7 +77,7 @@ function eventCursor(after: string | undefined): string {
 }
 
 export function createEvents(options: EventsOptions) {
-  const { database, hub, keys, livePartials, openPartials, onBackgroundError } = options;
+  const { database, hub, keys, livePartials, openPartials, sharing, onBackgroundError } = options;
   const subscriptions = new Map<string, Set<Subscription>>();
   const newlyFollowed = new Set<number>();
   /** Open responses to other processes. */
@@ -199,6 +201,7 @@ export function createEvents(options: EventsOptions) {
       max: streamsMax,
       perUserMax: options.streamsMax,
       hint: ' (PARLEY_STREAMS_MAX)',
+      sharing,
     }),
     subscribe,
     findRunHere,

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAuthFailures, failuresPerMinuteMax, networkOf } from './authFailures.ts';
 
-function createFailures() {
+function createFailures(sharing = 1) {
   const logged: { readonly fields: object; readonly message: string }[] = [];
   let time = 0;
   const failures = createAuthFailures(
     { warn: (fields, message) => void logged.push({ fields, message }) },
+    () => sharing,
     () => time,
   );
   const fail = (address: string) => failures.record({ address, route: 'GET /api/settings', requestId: 'r' });
@@ -23,6 +24,12 @@ describe('failed authentications', () => {
     assert.equal(fail('192.0.2.2'), undefined);
     pass(60_000);
     assert.equal(fail('192.0.2.1'), undefined);
+  });
+
+  it('are limited to the share of the process', () => {
+    const { fail } = createFailures(3);
+    for (let i = 0; i < failuresPerMinuteMax / 3; i++) assert.equal(fail('192.0.2.1'), undefined);
+    assert.equal(fail('192.0.2.1')?.code, 'rate_limited');
   });
 
   it('of one IPv6 network count together', () => {

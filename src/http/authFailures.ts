@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import { createRateLimiter } from './rates.ts';
 
 const minuteMs = 60_000;
-/** More failures from one address get 429, and their connection is closed. */
+/** More failures from one address, counted by all processes together, get 429, and their connection is closed. */
 export const failuresPerMinuteMax = 30;
 /** Limits the log lines about failures from all addresses together. */
 const logLinesPerMinuteMax = 300;
@@ -33,12 +33,13 @@ export function networkOf(address: string): string {
 
 export type AuthFailures = ReturnType<typeof createAuthFailures>;
 
-export function createAuthFailures(log: FailureLog, now?: () => number) {
+export function createAuthFailures(log: FailureLog, sharing: () => number, now?: () => number) {
   const attempts = createRateLimiter(
     {
       count: failuresPerMinuteMax,
       perMs: minuteMs,
       limit: 'Too many requests with an invalid key came from this address',
+      sharing,
     },
     now,
   );

@@ -5,8 +5,10 @@ import { bucketsMax, createRateLimiter } from './rates.ts';
 describe('createRateLimiter', () => {
   function limiter(count: number) {
     let time = 1_000_000;
-    const rates = createRateLimiter({ count, perMs: 1_000, limit: `${count} a second` }, () => time);
-    return { rates, pass: (ms: number) => (time += ms) };
+    let sharing = 1;
+    const rate = { count, perMs: 1_000, limit: `${count} a second`, sharing: () => sharing };
+    const rates = createRateLimiter(rate, () => time);
+    return { rates, share: (processes: number) => (sharing = processes), pass: (ms: number) => (time += ms) };
   }
 
   it('gives as many tokens as it counts, then none until time has passed', () => {
@@ -48,6 +50,36 @@ describe('createRateLimiter', () => {
   it('never refuses with a count of 0', () => {
     const { rates } = limiter(0);
     for (let i = 0; i < 1_000; i++) assert.equal(rates.take('a'), undefined);
+  });
+
+  it('gives each process its share, and follows when processes join and leave', () => {
+    const { rates, share, pass } = limiter(4);
+    const allowed = () => {
+      let count = 0;
+      while (rates.take('a') === undefined) count += 1;
+      return count;
+    };
+    share(2);
+    assert.equal(allowed(), 2);
+    pass(1_000);
+    assert.equal(allowed(), 2);
+    pass(1_000);
+    share(4);
+    assert.equal(allowed(), 1, 'what was saved up is cut to the new share');
+    share(1);
+    pass(1_000);
+    assert.equal(allowed(), 4);
+  });
+
+  it('lets one request through in turn if there are more processes than requests', () => {
+    const { rates, share, pass } = limiter(2);
+    share(8);
+    assert.equal(rates.take('a'), undefined);
+    assert.equal(rates.take('a')?.retryAfterS, 4);
+    pass(3_999);
+    assert.notEqual(rates.take('a'), undefined);
+    pass(1);
+    assert.equal(rates.take('a'), undefined);
   });
 
   it('gives no free tokens when the clock steps back', () => {

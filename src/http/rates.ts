@@ -1,5 +1,5 @@
-// Rate limits for the requests of a key and the failed logins of an address. Each has a token bucket, which every
-// process keeps for itself.
+// Rate limits for the requests of a key and the failed logins of an address. Each has a token bucket in every process,
+// which enforces its share of the limit.
 import { AppError } from '../errors.ts';
 import { createLru } from '../process/lru.ts';
 
@@ -23,24 +23,33 @@ export interface Rate {
   readonly perMs: number;
   /** The start of the error message, such as "This key may make 100 requests a second". */
   readonly limit: string;
+  /** How many processes share the limit; 1 if absent. */
+  readonly sharing?: () => number;
 }
 
 const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
 
-/** A limiter for `count` per `perMs` with bursts of the same size; 0 means no limit. */
-export function createRateLimiter({ count, perMs, limit }: Rate, now = () => performance.now()): RateLimiter {
+/**
+ * A limiter for `count` per `perMs` with bursts of the same size, divided by the processes that share it; 0 means no
+ * limit. A bucket holds at least one token: with more processes than `count`, each still lets a request through in turn.
+ */
+export function createRateLimiter(
+  { count, perMs, limit, sharing = () => 1 }: Rate,
+  now = () => performance.now(),
+): RateLimiter {
   if (count === 0) return unlimited;
   const buckets = createLru<string, Bucket>(bucketsMax);
-  const msPerToken = perMs / count;
+  const burst = () => Math.max(1, count / sharing());
+  const msPerToken = () => (perMs * sharing()) / count;
 
   function refilled(key: string): Bucket {
     const at = now();
     let bucket = buckets.get(key);
     if (bucket === undefined) {
-      bucket = { tokens: count, at };
+      bucket = { tokens: burst(), at };
       buckets.set(key, bucket);
     }
-    bucket.tokens = Math.min(count, bucket.tokens + Math.max(0, at - bucket.at) / msPerToken);
+    bucket.tokens = Math.min(burst(), bucket.tokens + Math.max(0, at - bucket.at) / msPerToken());
     bucket.at = at;
     return bucket;
   }
@@ -52,7 +61,7 @@ export function createRateLimiter({ count, perMs, limit }: Rate, now = () => per
         bucket.tokens -= 1;
         return undefined;
       }
-      const waitS = Math.max(1, Math.ceil(((1 - bucket.tokens) * msPerToken) / 1_000));
+      const waitS = Math.max(1, Math.ceil(((1 - bucket.tokens) * msPerToken()) / 1_000));
       return new AppError('rate_limited', `${limit}; try again in ${waitS} s.`, {
         retryAfterS: waitS,
         headers: {
@@ -64,7 +73,7 @@ export function createRateLimiter({ count, perMs, limit }: Rate, now = () => per
     },
     giveBack: (key) => {
       const bucket = refilled(key);
-      bucket.tokens = Math.min(count, bucket.tokens + 1);
+      bucket.tokens = Math.min(burst(), bucket.tokens + 1);
     },
   };
 }

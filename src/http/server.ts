@@ -49,6 +49,8 @@ interface ServerOptions {
   readonly anonymous: Principal | undefined;
   readonly requestRates: RateLimiter;
   /** Verifies the token of another process, for the method and URL of a request. */
+  /** How many processes share the limits. */
+  readonly sharing: () => number;
   readonly verifyNode: VerifyNode;
   /** Only other processes may use the API. */
   readonly forNodesOnly: boolean;
@@ -186,7 +188,7 @@ export function createServer(options: ServerOptions): CreatedServer {
     openAnswers: createOpenAnswers(),
   };
   const app = createFastify(options, parts);
-  const failures = createAuthFailures(logger);
+  const failures = createAuthFailures(logger, options.sharing);
   const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options, failures));
   const unrouted = createUnrouted(methodsOf);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createConnectionLimit } from './connectionLimit.ts';
+import { createConnectionLimit, userShareMin } from './connectionLimit.ts';
 
 const [a, b] = [{ userId: 1 }, { userId: 2 }];
 
@@ -13,6 +13,26 @@ describe('the limit of connections', () => {
     open(b);
     close();
     close();
+    open(a);
+    assert.throws(() => open(a), { code: 'rate_limited' });
+  });
+
+  it('is divided by the processes that share it, down to a minimum', () => {
+    let processes = 2;
+    const { open } = createConnectionLimit({
+      what: 'streams',
+      max: 100,
+      perUserMax: 30,
+      sharing: () => processes,
+    });
+    const closes = Array.from({ length: 15 }, () => open(a));
+    assert.throws(() => open(a), { code: 'rate_limited' });
+    processes = 100;
+    // Open ones stay, and no new one is allowed before they are below the new share.
+    for (let left = closes.length; left >= userShareMin; left--) {
+      assert.throws(() => open(a), { code: 'rate_limited' });
+      closes[left - 1]?.();
+    }
     open(a);
     assert.throws(() => open(a), { code: 'rate_limited' });
   });

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
+import { createManualClock } from '../../test/support/manualClock.ts';
+import { until } from '../../test/support/until.ts';
+import { openConfiguredDatabase } from '../database.ts';
+import type { Database } from '../db/transaction.ts';
+import type { Vault } from '../encryption/vault.ts';
 import type { Principal } from '../keys/principal.ts';
 import { ensureUser } from '../users/store.ts';
-import { findWorkspaceNode, registerNode, removeNode } from './store.ts';
+import { createNodes } from './service.ts';
+import { countServing, findNodeUrls, findWorkspaceNode, registerNode, removeNode } from './store.ts';
 import { signNodeToken, verifyNodeToken } from './token.ts';
 
 for (const kind of databaseKinds) {
@@ -22,14 +28,19 @@ for (const kind of databaseKinds) {
       );
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: null, urls: [] });
       await inspect(database, "update conversations set workspace_node = 'n1'");
-      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:1' });
-      await database.run(registerNode, { processId: 'p2', nodeId: 'n2', url: 'http://two:2' });
-      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:3' });
+      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:1', serves: true });
+      await database.run(registerNode, { processId: 'p2', nodeId: 'n2', url: 'http://two:2', serves: true });
+      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:3', serves: true });
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: ['http://one:3'] });
       await inspect(database, "update nodes set seen_at = seen_at - 25000 where process_id = 'p1'");
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: [] });
       await inspect(database, "update nodes set seen_at = 0 where process_id = 'p1'");
-      await database.run(registerNode, { processId: 'p3', nodeId: 'n3', url: 'http://three:3' });
+      await database.run(registerNode, {
+        processId: 'p3',
+        nodeId: 'n3',
+        url: 'http://three:3',
+        serves: true,
+      });
       await database.run(removeNode, 'p2');
       const left = await inspect(database, 'select process_id from nodes');
       assert.deepEqual(
@@ -39,6 +50,69 @@ for (const kind of databaseKinds) {
     });
   });
 }
+
+describe('the processes that share limits', () => {
+  const vault = { mac: () => '' } as unknown as Vault;
+  const fail = (error: Error) => assert.fail(error);
+
+  async function openCluster(t: TestContext) {
+    const first = await openTestDatabase('postgres', t);
+    const clock = createManualClock();
+    const open = async (processId: string, database: Database, serves = true) => {
+      const nodes = createNodes({
+        ...{ database, vault, nodeId: processId, processId, serves, clock },
+        onBackgroundError: fail,
+      });
+      await nodes.register(`http://${processId}:1`);
+      return nodes;
+    };
+    const a = await open('a', first);
+    async function join(processId: string, serves = true) {
+      const database = await openConfiguredDatabase(first, fail);
+      t.after(database.close);
+      return open(processId, database, serves);
+    }
+    return { a, database: first, clock, join };
+  }
+
+  it('are counted in all of them when one joins, starts to stop, and stops', async (t) => {
+    const { a, join, database } = await openCluster(t);
+    assert.equal(a.sharing(), 1);
+    const b = await join('b');
+    assert.equal(b.sharing(), 2);
+    await until('the first process counts the second', () => a.sharing() === 2);
+    await b.leave();
+    await until('the second process has left', () => a.sharing() === 1);
+    assert.equal(b.sharing(), 2, 'it keeps to its share while it answers the last requests');
+    assert.deepEqual(await database.run(findNodeUrls, 'b'), ['http://b:1'], 'others still reach it');
+    await b.close();
+    assert.deepEqual(await database.run(findNodeUrls, 'b'), []);
+    assert.equal(await database.run(countServing, null), 1);
+  });
+
+  it('do not include those that only run conversations', async (t) => {
+    const { a, join, database } = await openCluster(t);
+    await join('worker', false);
+    const c = await join('c');
+    await until('the first process counts the third', () => a.sharing() === 2);
+    assert.deepEqual([c.sharing(), await database.run(countServing, null)], [2, 2]);
+  });
+
+  it('include one that died until its heartbeat is old, and one whose notification was lost from the next heartbeat', async (t) => {
+    const { a, database, clock } = await openCluster(t);
+    const beat = async (sharing: number) => {
+      clock.advance(5_000);
+      await until(`${sharing} share the limits`, () => a.sharing() === sharing);
+    };
+    await database.run(registerNode, { processId: 'b', nodeId: 'b', url: 'http://b:1', serves: true });
+    assert.equal(a.sharing(), 1);
+    await beat(2);
+    await inspect(database, "update nodes set seen_at = seen_at - 15000 where process_id = 'b'");
+    await beat(2);
+    await inspect(database, "update nodes set seen_at = seen_at - 10000 where process_id = 'b'");
+    await beat(1);
+  });
+});
 
 describe('the token of a passed request', () => {
   const vaultOf = (key: string) => ({

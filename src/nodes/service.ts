@@ -1,9 +1,20 @@
-// Registers this process, so that others can reach it, and finds those that have the workspace of a conversation.
+// Registers this process, so that others can reach it and share the limits with it, and finds those that have the
+// workspace of a conversation.
 import type { ConversationName } from '../conversations/id.ts';
+import { nodesTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
-import { findNodeUrls, findRunLocation, findWorkspaceNode, registerNode, removeNode } from './store.ts';
+import { type Clock, systemClock, type Timer } from '../process/clock.ts';
+import { repeatable, wakeable } from '../process/repeat.ts';
+import {
+  countServing,
+  findNodeUrls,
+  findRunLocation,
+  findWorkspaceNode,
+  registerNode,
+  removeNode,
+} from './store.ts';
 import { type PassedRequest, signNodeToken, verifyNodeToken } from './token.ts';
 
 const registerEveryMs = 5_000;
@@ -15,6 +26,9 @@ interface NodesOptions {
   /** The id of this machine's data folder. */
   readonly nodeId: string;
   readonly processId: string;
+  /** Whether this process answers API requests. */
+  readonly serves: boolean;
+  readonly clock?: Pick<Clock, 'every'>;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -28,22 +42,65 @@ export function unreachable(cause?: unknown): AppError {
   );
 }
 
-export function createNodes({ database, vault, nodeId, processId, onBackgroundError }: NodesOptions) {
+export function createNodes({
+  database,
+  vault,
+  nodeId,
+  processId,
+  onBackgroundError,
+  ...options
+}: NodesOptions) {
+  const { clock = systemClock } = options;
   // SQLite has only one process.
   const isCluster = database.kind === 'postgres';
-  let timer: NodeJS.Timeout | undefined;
+  let { serves } = options;
+  let url = '';
+  let timer: Timer | undefined;
+  /** How many processes share the limits. Kept while the database cannot be reached. */
+  let sharing = 1;
 
-  /** Other processes reach this one under `url` from now on. */
-  async function register(url: string): Promise<void> {
+  function countSelf(serving: number): void {
+    // A process that is stopping no longer counts for others, but keeps to its share until it has stopped.
+    sharing = Math.max(1, serving + (serves ? 0 : 1));
+  }
+
+  async function refresh(): Promise<void> {
+    const { isNew, serving } = await database.run(registerNode, { processId, nodeId, url, serves });
+    countSelf(serving);
+    if (isNew) database.notify([nodesTopic]);
+  }
+  const heartbeat = repeatable(refresh, onBackgroundError);
+  const counting = wakeable(async () => countSelf(await database.run(countServing, null)), onBackgroundError);
+  database.onNotification((topics) => {
+    if (timer !== undefined && topics.includes(nodesTopic)) counting.wake();
+  });
+
+  /** Other processes reach this one under `listening` from now on, and share the limits with it. */
+  async function register(listening: string): Promise<void> {
     if (!isCluster) return;
-    const refresh = () => database.run(registerNode, { processId, nodeId, url });
-    timer = setInterval(() => void refresh().catch(onBackgroundError), registerEveryMs);
+    url = listening;
+    timer = clock.every(registerEveryMs, () => void heartbeat.run());
     await refresh();
   }
 
+  /** Other processes take over its share of the limits, but can still reach it. */
+  async function leave(): Promise<void> {
+    serves = false;
+    if (timer === undefined) return;
+    // One that has begun still says that this process serves.
+    await heartbeat.ended();
+    if (timer === undefined) return;
+    await heartbeat.run();
+    database.notify([nodesTopic]);
+  }
+
   async function close(): Promise<void> {
-    clearInterval(timer);
-    if (timer !== undefined) await database.run(removeNode, processId).catch(onBackgroundError);
+    if (timer === undefined) return;
+    timer.stop();
+    timer = undefined;
+    await Promise.all([heartbeat.ended(), counting.ended()]);
+    await database.run(removeNode, processId).catch(onBackgroundError);
+    database.notify([nodesTopic]);
   }
 
   /**
@@ -65,7 +122,10 @@ export function createNodes({ database, vault, nodeId, processId, onBackgroundEr
     /** Where the run of a conversation may be besides this process; undefined if it has none. */
     findRunLocation: ({ userId, id }: ConversationName) =>
       database.run(findRunLocation, { userId, id, processId }),
+    /** How many processes share the limits of the service, this one included. */
+    sharing: () => sharing,
     register,
+    leave,
     close,
     findOthers,
     sign: (request: PassedRequest) => signNodeToken(vault, request),

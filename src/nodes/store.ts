@@ -1,4 +1,4 @@
-// The running processes of a cluster, and which of them have the workspace of a conversation.
+// The running processes of a cluster: how many answer requests, and which of them have the workspace of a conversation.
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/id.ts';
 import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
@@ -11,19 +11,45 @@ export interface NodeRow {
   readonly processId: string;
   readonly nodeId: string;
   readonly url: string;
+  /** Whether it answers API requests and is not stopping. */
+  readonly serves: boolean;
 }
+
+export interface Registered {
+  /** Whether this is the first time, so that others should count again. */
+  readonly isNew: boolean;
+  /** How many processes serve, as `countServing` returns. */
+  readonly serving: number;
+}
+
+function* countServingSteps(q: Queries): Steps<number> {
+  const counted = yield* one(
+    q.build
+      .selectFrom('nodes')
+      .select((e) => e.fn.countAll<number>().as('count'))
+      .where('serves', '=', 1)
+      .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`),
+  );
+  return Number(counted?.count ?? 0);
+}
+
+/** Counts the live processes that answer API requests. */
+export const countServing = read('nodes.countServing', countServingSteps);
 
 /** Records that a process is alive, and forgets processes that stopped long ago. */
 export const registerNode = repeatableWrite(
   'nodes.register',
-  function* (q, { processId, nodeId, url }: NodeRow): Steps<void> {
+  function* (q, { processId, nodeId, url, serves }: NodeRow): Steps<Registered> {
+    const own = yield* one(q.build.selectFrom('nodes').select('url').where('process_id', '=', processId));
+    const row = { url, serves: Number(serves), seen_at: q.now };
     yield* rows(
       q.build
         .insertInto('nodes')
-        .values({ process_id: processId, node_id: nodeId, url, seen_at: q.now })
-        .onConflict((c) => c.column('process_id').doUpdateSet({ url, seen_at: q.now })),
+        .values({ process_id: processId, node_id: nodeId, ...row })
+        .onConflict((c) => c.column('process_id').doUpdateSet(row)),
     );
     yield* rows(q.build.deleteFrom('nodes').where('seen_at', '<', sql<number>`${q.now} - ${forgottenMs}`));
+    return { isNew: own === undefined, serving: yield* countServingSteps(q) };
   },
 );
 
@@ -97,4 +123,11 @@ export const findRunLocation = read(
   },
 );
 
-export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls, findRunLocation];
+export const nodeTransactions = [
+  registerNode,
+  removeNode,
+  countServing,
+  findWorkspaceNode,
+  findNodeUrls,
+  findRunLocation,
+];
