@@ -2,8 +2,8 @@
 import { cpSync, rmSync } from 'node:fs';
 import type { BuildOptions, Plugin } from 'esbuild';
 
-/** Loaded when they are needed, if ever. */
-const lazy = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
+/** Loaded when they are needed, if ever, so the build leaves them in their packages. */
+export const unbundled: readonly string[] = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
 /** Read as they are. */
 const plain = [
   'models/models.json',
@@ -47,7 +47,7 @@ export async function buildService(out: string, mains: readonly string[] = []): 
     format: 'esm',
     platform: 'node',
     target: 'node26',
-    external: lazy,
+    external: [...unbundled],
     logLevel: 'warning',
     plugins: [httpOnly],
     // What was written for CommonJS asks for Node's modules this way.

@@ -4,7 +4,8 @@
 // with https, or a tunnel, before it.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import { createParley } from 'parley/client';
+// In a project of its own: import { createParley } from 'parley/client';
+import { createParley } from '../src/client/parley.ts';
 
 const { PARLEY_URL = 'http://127.0.0.1:3000', PARLEY_KEY, BOT_SECRET, PORT = '3001' } = process.env;
 if (PARLEY_KEY === undefined || BOT_SECRET === undefined) throw new Error('set PARLEY_KEY and BOT_SECRET');

@@ -65,6 +65,8 @@ const groups: Readonly<Record<string, Group>> = {
   fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
   // Not part of `npm test`: the linters and generators are installed for it.
   openapi: { files: ['test/openapi/*.test.ts'], flags: [], minutesMax: 20 },
+  // Not part of `npm test`: npm installs the package from the registry.
+  packaging: { files: ['test/packaging/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
   // Not part of `npm test`: they install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };

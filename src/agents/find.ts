@@ -5,7 +5,7 @@ import { access, open, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programFile } from '../process/program.ts';
+import { isBuilt, programFile } from '../process/program.ts';
 import { contains } from '../sandbox/sandboxPaths.ts';
 import { damaged, findInstallation, packageFolder, programsOf } from './installed.ts';
 import { defaultBin, type Package, packageOf, readPackage } from './npmPackage.ts';
@@ -130,13 +130,13 @@ async function findWanted(
   return findInPackage(installation, packageName);
 }
 
-/** A program of Parley itself needs all its sources and its npm packages. */
+/** A program of Parley itself needs all its files; without a build, its npm packages too. */
 async function findOwn(own: string): Promise<FoundProgram | undefined> {
   try {
     const path = await realpath(programFile(own));
-    const sources = await realpath(programFile('.'));
-    const packages = await realpath(fileURLToPath(programFile('../node_modules')));
-    const readable = [sources, packages, process.execPath];
+    const files = await realpath(programFile('.'));
+    const packages = isBuilt ? [] : [await realpath(fileURLToPath(programFile('../node_modules')))];
+    const readable = [files, ...packages, process.execPath];
     return { foundAt: path, start: [process.execPath, path], readable, version: undefined };
   } catch {
     return undefined;

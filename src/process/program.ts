@@ -2,7 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 
-const isBuilt = import.meta.url.endsWith('.js');
+/** Whether this is the build rather than the sources. */
+export const isBuilt = import.meta.url.endsWith('.js');
 /** The build bundles this file into one at the top of `dist`. */
 const root = new URL(isBuilt ? './' : '../', import.meta.url);
 
@@ -23,4 +24,4 @@ export function builtFile(path: string): URL {
  * The command as the user typed it, for messages that suggest one. It may be a path, because `parley` need not be in
  * the PATH.
  */
-export const commandName = /^[\w./@-]+$/.exec(process.env['PARLEY_COMMAND'] ?? '')?.[0] ?? 'parley';
+export const commandName = /^[\w./@ -]+$/.exec(process.env['PARLEY_COMMAND'] ?? '')?.[0] ?? 'parley';
