@@ -38,8 +38,15 @@ async function load() {
   }
 }
 
-/** False where it cannot be: it was installed without what only developers need. `out` is beside `src`. */
-export async function buildService(out: string, mains: readonly string[] = []): Promise<boolean> {
+/**
+ * Returns false if esbuild is not installed, because only developers need it. `out` is beside `src`. A benchmark may change
+ * sources with plugins.
+ */
+export async function buildService(
+  out: string,
+  mains: readonly string[] = [],
+  plugins: readonly Plugin[] = [],
+): Promise<boolean> {
   const common = {
     outdir: out,
     outbase: 'src',
@@ -49,7 +56,7 @@ export async function buildService(out: string, mains: readonly string[] = []): 
     target: 'node26',
     external: [...unbundled],
     logLevel: 'warning',
-    plugins: [httpOnly],
+    plugins: [httpOnly, ...plugins],
     // What was written for CommonJS asks for Node's modules this way.
     banner: {
       js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",

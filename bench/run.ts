@@ -13,6 +13,7 @@ import { createLifetime, type Lifetime } from './lifetime.ts';
 import { measureList } from './list.ts';
 import { measureLongConversation } from './longConversation.ts';
 import { describeMachine } from './machine.ts';
+import { measureMetrics } from './metrics.ts';
 import { measurePage } from './page.ts';
 import { measurePartials } from './partials.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
@@ -47,6 +48,7 @@ const parts: readonly Part[] = [
   { name: 'agent', needsPostgres: false, measure: measureAgent },
   { name: 'long-conversation', needsPostgres: false, measure: measureLongConversation },
   { name: 'gateway', needsPostgres: false, measure: measureGateway },
+  { name: 'metrics', needsPostgres: true, measure: measureMetrics },
   { name: 'page', needsPostgres: false, measure: measurePage },
 ];
 

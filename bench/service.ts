@@ -5,7 +5,7 @@ import type { Lifetime } from './lifetime.ts';
 import { type Program, startProgram } from './program.ts';
 import { bearerToken, sendOnce, sessionKey } from './requests.ts';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+export const builtService = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 export interface Service extends Program {
   /** The time from the spawn to the first 200 of /ready. */
@@ -17,6 +17,7 @@ export async function startService(
   lifetime: Lifetime,
   storage: TestStorage,
   more: NodeJS.ProcessEnv = {},
+  main = builtService,
 ): Promise<Service> {
   const { PATH, TMPDIR } = process.env;
   const program = await startProgram(lifetime, [main, 'serve'], {
