@@ -49,6 +49,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     said: 1,
     at,
     idempotency: null,
+    traceparent: null,
   });
   const model = make(nextId());
   return {

@@ -20,7 +20,7 @@ const changes: readonly Change[] = [
   { file: 'src/http/server.ts', from: '  measureRequests(app, options.metrics);\n', to: '' },
   {
     file: 'src/http/fastLane.ts',
-    from: '    metrics.requests.observe(series, (performance.now() - since) / 1_000);\n',
+    from: '    observe((performance.now() - since) / 1_000);\n',
     to: '',
   },
   { file: 'src/http/fastLane.ts', from: '    const since = performance.now();\n', to: '' },
@@ -36,8 +36,8 @@ const changes: readonly Change[] = [
   },
   {
     file: 'src/metrics/instruments.ts',
-    from: 'observe: (values, value) => {',
-    to: 'observe: () => {}, unused: () => {',
+    from: '    observe: (values, value) => count(series.of(values), value),',
+    to: '    observe: () => {},',
   },
 ];
 

@@ -20,6 +20,7 @@ import { createRoutedServer } from './routes.ts';
 import { sharedByRuns } from './runs/currentRun.ts';
 import { findMissingLimits, limitsRemedy } from './sandbox/cgroups.ts';
 import { type AppTimes, type Closers, createServices } from './services.ts';
+import { openTracing } from './tracing/tracing.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser } from './users/store.ts';
 
@@ -100,6 +101,8 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     ensureDataDir(config.dataDir);
     if (config.databaseUrl === undefined) closers.push(lockDataDir(config.dataDir));
     const metrics = createMetrics();
+    const tracing = await openTracing(config, metrics);
+    if (tracing !== undefined) closers.push(tracing.close);
     const commitKind = [config.databaseUrl === undefined ? 'group' : 'set'];
     const opened = await openConfiguredDatabase(
       config,
@@ -113,7 +116,17 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const vault = await openVault({ database, dataDir, secretKeys });
     const owner = await database.run(ensureUser, ownerName);
 
-    const services = createServices({ config, logger, metrics, database, vault, owner, closers, times });
+    const services = createServices({
+      config,
+      logger,
+      metrics,
+      tracing,
+      database,
+      vault,
+      owner,
+      closers,
+      times,
+    });
     let stopping = false;
     let closeOtherLoopback = () => {};
     let url = '';

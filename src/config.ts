@@ -21,6 +21,17 @@ export type SandboxChoice = (typeof sandboxChoices)[number];
 
 export const seccompChoices = ['on', 'off'] as const;
 
+export const otlpProtocols = ['http/protobuf', 'http/json'] as const;
+export const tracesSamplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+export type TracesSampler = (typeof tracesSamplers)[number];
+
 /** What the help shows of an option. */
 export interface OptionInfo {
   readonly env: string;
@@ -72,6 +83,12 @@ function choice<Value extends string>(known: readonly Value[]) {
 function zeroOrOne(text: string): boolean {
   if (text !== '0' && text !== '1') throw new BadValue('must be 0 or 1');
   return text === '1';
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (!/^\d*\.?\d+$/.test(text) || value > 1) throw new BadValue('must be a number from 0 to 1');
+  return value;
 }
 
 function list(text: string | undefined): readonly string[] {
@@ -541,6 +558,51 @@ const options = {
     help: 'The address for PARLEY_METRICS_PORT.',
     shownDefault: '127.0.0.1',
     parse: (text = '127.0.0.1') => text,
+  }),
+  otlpEndpoint: option({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    flag: 'otlp-endpoint',
+    group: 'Traces',
+    value: 'URL',
+    help: 'A collector of OpenTelemetry that gets traces with OTLP over HTTP, such as http://127.0.0.1:4318.',
+    shownDefault: 'none; there are no traces',
+    parse: (text) => (text === undefined ? undefined : serverUrl(text)),
+  }),
+  otlpTracesEndpoint: option({
+    env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    flag: 'otlp-traces-endpoint',
+    group: 'Traces',
+    value: 'URL',
+    help: 'The whole URL for traces, if it is not v1/traces below OTEL_EXPORTER_OTLP_ENDPOINT.',
+    shownDefault: 'none',
+    parse: (text) => (text === undefined ? undefined : serverUrl(text)),
+  }),
+  otlpProtocol: option({
+    env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    flag: 'otlp-protocol',
+    group: 'Traces',
+    choices: otlpProtocols,
+    help: 'The form of the requests to the collector.',
+    shownDefault: 'http/protobuf',
+    parse: (text = 'http/protobuf') => choice(otlpProtocols)(text),
+  }),
+  tracesSampler: option({
+    env: 'OTEL_TRACES_SAMPLER',
+    flag: 'traces-sampler',
+    group: 'Traces',
+    choices: tracesSamplers,
+    help: 'Which traces are recorded. Those that begin with parentbased_ follow the client, if it sends a traceparent.',
+    shownDefault: 'parentbased_always_on',
+    parse: (text = 'parentbased_always_on') => choice(tracesSamplers)(text),
+  }),
+  tracesSamplerArg: option({
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    flag: 'traces-sampler-arg',
+    group: 'Traces',
+    value: 'RATIO',
+    help: 'The share of traces that traceidratio and parentbased_traceidratio record, from 0 to 1.',
+    shownDefault: '1',
+    parse: (text = '1') => share(text),
   }),
   trustProxy: option({
     env: 'PARLEY_TRUST_PROXY',

@@ -81,6 +81,7 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     upgradePaths: answers ? [acpPath, ...(config.v0 ? [socketPath] : [])] : [],
     isStopping,
     metrics: services.metrics,
+    tracing: services.tracing,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services, config);

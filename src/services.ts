@@ -50,6 +50,7 @@ import type { Worker } from './runs/worker.ts';
 import { findFreeBytes } from './sandbox/diskWatch.ts';
 import { createSecrets } from './secrets/service.ts';
 import { createSettings } from './settings/service.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { readOutboxAge } from './webhooks/outboxAge.ts';
@@ -81,6 +82,7 @@ interface ServicesOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracing: Tracing | undefined;
   readonly database: Database;
   readonly vault: Vault;
   readonly owner: User;
@@ -158,7 +160,7 @@ function openUploads(needs: UploadsNeeds): Uploads {
 }
 
 export function createServices(options: ServicesOptions) {
-  const { config, logger, metrics, database, vault, owner, closers, times } = options;
+  const { config, logger, metrics, tracing, database, vault, owner, closers, times } = options;
   const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
   const isAlone = () => database.run(hasOneUser, null);
   const privateAddresses = { config, hasOneUser: isAlone };
@@ -176,6 +178,7 @@ export function createServices(options: ServicesOptions) {
     }),
     publicUrl: config.publicUrl,
     onBackgroundError,
+    tracing,
   });
   // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
@@ -231,6 +234,7 @@ export function createServices(options: ServicesOptions) {
     allowPrivate,
     livePartials,
     metrics,
+    tracing,
     nextId: createIds(),
     onBackgroundError,
     times: times.worker,
@@ -260,6 +264,7 @@ export function createServices(options: ServicesOptions) {
     note: () => (worker?.isFull() ? allBusy : null),
     nextId: createIds(),
     onBackgroundError,
+    tracing,
   });
   closers.push(conversations.close);
   closers.push(
@@ -311,6 +316,7 @@ export function createServices(options: ServicesOptions) {
     /** Undefined if this process runs no conversations. */
     worker,
     metrics,
+    tracing,
     rates,
     keys,
     settings,

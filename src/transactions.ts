@@ -16,6 +16,7 @@ import { claimTransactions } from './conversations/run/claimStore.ts';
 import { runtimeTransactions } from './conversations/run/store.ts';
 import { clockTransactions } from './conversations/sweep/clockStore.ts';
 import { sweepTransactions } from './conversations/sweep/store.ts';
+import { traceTransactions } from './conversations/trace/store.ts';
 import { usageTransactions } from './conversations/usage/store.ts';
 import type { AnyTransaction } from './db/transaction.ts';
 import { tryWrite } from './db/writability.ts';
@@ -50,6 +51,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...confirmationTransactions,
   ...commandTransactions,
   ...usageTransactions,
+  ...traceTransactions,
   ...feedbackTransactions,
   ...listingTransactions,
   ...eventTransactions,

@@ -29,6 +29,7 @@ import { conversationConfirmation } from './migrations/0026-conversation-confirm
 import { clientFolder } from './migrations/0027-client-folder.ts';
 import { migrationKinds } from './migrations/0028-migration-kinds.ts';
 import { servingNodes } from './migrations/0029-serving-nodes.ts';
+import { trace } from './migrations/0030-trace.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -62,6 +63,7 @@ export const migrations: readonly Migration[] = [
   clientFolder,
   migrationKinds,
   servingNodes,
+  trace,
 ];
 
 const advisoryLock = 7_265_108;

@@ -107,6 +107,8 @@ export interface Tables {
     cache_write_tokens: Generated<number>;
     /** In billionths of a US dollar. */
     cost_nanos: Generated<number>;
+    /** The trace of the last request that gave it work; null unless traces are recorded. */
+    traceparent: string | null;
   };
   /** The place is too large for a JavaScript number, so only the database creates and splits it. */
   events: { place: number; json: string };

@@ -8,14 +8,16 @@ import type { Database } from '../db/transaction.ts';
 import type { LlmMetrics } from '../events/vocabulary/fields.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Models } from '../models/catalogue.ts';
-import { type ModelHosts, providerOf } from '../models/providers.ts';
+import type { ModelHosts } from '../models/providers.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../process/repeat.ts';
 import type { FullSettings } from '../settings/schema.ts';
+import type { Span, Tracing } from '../tracing/tracing.ts';
 import { createGateway, type Gateway } from './handler.ts';
-import type { ObserveModelCall } from './modelCalls.ts';
+import { type ObserveModelCall, observeWithAll, providerLabel } from './modelCalls.ts';
 import type { Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
+import { traceCalls } from './tracedCalls.ts';
 import {
   add,
   createMeter,
@@ -53,6 +55,9 @@ interface RunGatewayOptions {
   readonly onLimit: (limit: ModelLimit) => void;
   readonly onBackgroundError: (error: Error) => void;
   readonly metrics?: Metrics;
+  readonly tracing?: Tracing | undefined;
+  /** What model requests are a part of, if traces are recorded. */
+  readonly parentSpan?: () => Span | undefined;
   /** Shorter ones, for tests. */
   readonly times?: Partial<GatewayTimes>;
 }
@@ -123,13 +128,8 @@ function wasFree({ model_requests, cost_nanos }: UsageColumns): boolean {
   return Number(model_requests) > 0 && Number(cost_nanos) === 0;
 }
 
-/** Names of other models may contain what users choose. */
-const otherProvider = 'other';
-
-const knownProviderOf = (model: string | null | undefined) => providerOf(model ?? null) ?? otherProvider;
-
 function countUsage(metrics: Metrics, { settings }: RunModel, usage: Usage): void {
-  const provider = knownProviderOf(settings.llm_model);
+  const provider = providerLabel(settings.llm_model);
   metrics.modelRequests.add([provider], usage.requests);
   metrics.modelCost.add([provider], usage.costNanos / nanosPerDollar);
   for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite'] as const)
@@ -138,7 +138,7 @@ function countUsage(metrics: Metrics, { settings }: RunModel, usage: Usage): voi
 
 function countCalls({ modelRetries, modelFailures, modelSeconds }: Metrics): ObserveModelCall {
   return (model) => {
-    const provider = knownProviderOf(model);
+    const provider = providerLabel(model);
     const since = performance.now();
     return {
       onRetry: () => modelRetries.add([provider]),
@@ -148,6 +148,13 @@ function countCalls({ modelRetries, modelFailures, modelSeconds }: Metrics): Obs
       },
     };
   };
+}
+
+function createObserver({ metrics, tracing, models, parentSpan }: RunGatewayOptions): ObserveModelCall {
+  return observeWithAll([
+    ...(metrics === undefined ? [] : [countCalls(metrics)]),
+    ...(tracing === undefined ? [] : [traceCalls({ tracing, models, parent: () => parentSpan?.() })]),
+  ]);
 }
 
 export function createRunGateway(options: RunGatewayOptions): RunGateway {
@@ -161,7 +168,7 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
     ...options,
     ...toTarget(model),
     meter,
-    ...(options.metrics && { observeCall: countCalls(options.metrics) }),
+    observeCall: createObserver(options),
     knownNotices: wasFree(conversation) ? [freeNote] : [],
   });
   let known = model;

@@ -5,12 +5,14 @@ import type { Logger } from 'pino';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { type Authenticate, sentCredential } from './authentication.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import type { Guard } from './guard.ts';
 import type { OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
 import { boundStall } from './stall.ts';
+import { traceAnswered } from './traceRequests.ts';
 
 /** A cached response. The object stays the same as long as its content does. */
 export interface ReadyAnswer {
@@ -35,6 +37,7 @@ interface FastLaneOptions {
   readonly nextId: () => string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   readonly openAnswers: OpenAnswers;
 }
 
@@ -64,12 +67,14 @@ function isUnread({ socket, req }: ServerResponse): boolean {
 /** Wraps the listener of Fastify, which gets every request that is not answered here. */
 export function openFastLane(
   route: FastRoute,
-  { guard, authenticate, requestRates, isStopping, nextId, logger, metrics, openAnswers }: FastLaneOptions,
+  options: FastLaneOptions,
   answerUsually: RequestListener,
 ): RequestListener {
+  const { guard, authenticate, requestRates, isStopping, nextId, logger, metrics, tracing, openAnswers } =
+    options;
   const heads = new WeakMap<ReadyAnswer, readonly string[]>();
   const logs = logger.isLevelEnabled('debug');
-  const series = ['GET', route.url, 200] as const;
+  const observe = metrics.requests.observerOf(['GET', route.url, 200]);
 
   function findPrincipal(headers: IncomingHttpHeaders): Principal | undefined {
     const sent = sentCredential(headers);
@@ -104,7 +109,8 @@ export function openFastLane(
     const id = nextId();
     response.writeHead(200, [...headOf(answer), 'x-request-id', id]);
     response.end(answer.text);
-    metrics.requests.observe(series, (performance.now() - since) / 1_000);
+    observe((performance.now() - since) / 1_000);
+    if (tracing !== undefined) traceAnswered(tracing, request, route.url, since);
     if (isUnread(response)) {
       boundStall(request.socket);
       openAnswers.follow(request, response);

@@ -16,6 +16,7 @@ import type { Principal } from '../keys/principal.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Nodes } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { validatorCompiler } from '../validation/validation.ts';
 import type { Access } from './access.ts';
 import { boundArrival } from './arrival.ts';
@@ -29,9 +30,11 @@ import { createGuard, type Guard } from './guard.ts';
 import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
 import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
+import { measureRequests } from './requestMetrics.ts';
 import { collectRoutes, type DeclaredRoute, type Server } from './routeTable.ts';
 import { serializerCompiler } from './serializers.ts';
 import { boundStall } from './stall.ts';
+import { traceRequests } from './traceRequests.ts';
 import { discardBody } from './unreadBody.ts';
 import { createUnrouted, type Unrouted } from './unrouted.ts';
 import { routeUpgrades } from './upgrades.ts';
@@ -58,6 +61,7 @@ interface ServerOptions {
   readonly upgradePaths: readonly string[];
   readonly isStopping: () => boolean;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   readonly fastRoute?: FastRoute;
 }
 
@@ -202,7 +206,9 @@ export function createServer(options: ServerOptions): CreatedServer {
   app.decorateRequest('isPassedOn', false);
   app.decorateRequest('overRate');
   app.decorateRequest('response');
+  app.decorateRequest('span');
 
+  if (options.tracing !== undefined) traceRequests(app, options.tracing);
   app.addHook('onRequest', requestHook(parts, unrouted, options.verifyNode));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
@@ -290,20 +296,6 @@ function refusal(
   if (!isRefused || !carriesCredential(request.headers)) return error;
   const route = `${request.method} ${request.routeOptions.url ?? '(none)'}`;
   return failures.record({ address: request.ip, route, requestId: request.id }) ?? error;
-}
-
-/** The time that a stream is open says nothing about the service. */
-const streamType = 'text/event-stream';
-
-function measureRequests(app: Server, { requests }: Metrics): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const type = reply.getHeader('content-type');
-    const isStream = typeof type === 'string' && type.startsWith(streamType);
-    // The route's pattern: a path may contain what a user has chosen.
-    const route = request.routeOptions.url ?? '(none)';
-    if (!isStream) requests.observe([request.method, route, reply.statusCode], reply.elapsedTime / 1_000);
-    done();
-  });
 }
 
 function logRequests(app: Server): void {

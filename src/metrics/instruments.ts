@@ -36,6 +36,8 @@ export interface Histogram extends Declared {
   readonly kind: 'histogram';
   readonly bounds: readonly number[];
   observe(values: LabelValues, value: number): void;
+  /** Returns a function that observes values of one series, for code in which finding the series would cost too much. */
+  observerOf(values: LabelValues): (value: number) => void;
   samples(): readonly HistogramSample[];
 }
 
@@ -88,16 +90,22 @@ export function createHistogram(declared: Declared & { readonly bounds: readonly
     counts: Array.from({ length: bounds.length + 1 }, () => 0),
     sum: 0,
   }));
+
+  function count(state: ReturnType<typeof series.of>, value: number): void {
+    if (state === undefined) return;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket += 1;
+    state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
+    state.sum += value;
+  }
+
   return {
     ...declared,
     kind: 'histogram',
-    observe: (values, value) => {
+    observe: (values, value) => count(series.of(values), value),
+    observerOf: (values) => {
       const state = series.of(values);
-      if (state === undefined) return;
-      let bucket = 0;
-      while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket += 1;
-      state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
-      state.sum += value;
+      return (value) => count(state, value);
     },
     samples: () =>
       series.all().map(({ labels, counts, sum }) => {

@@ -83,6 +83,11 @@ function declareMetrics() {
       help: 'Cost of model requests, by the prices that Parley knows.',
       labels: ['provider'],
     }),
+    spans: createCounter({
+      name: 'parley_trace_spans_total',
+      help: 'Spans that were exported, that the collector did not take, or that were dropped because too many waited.',
+      labels: ['outcome'],
+    }),
   };
 }
 

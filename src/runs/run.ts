@@ -13,6 +13,7 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, approvalRequestExpired, cancelled, notice } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createPolicies } from './approvals/policies.ts';
@@ -30,6 +31,7 @@ import { endEvents, NextRun, RunEnd } from './runEnd.ts';
 import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
+import { createRunTrace } from './runTrace.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, runTurns } from './turns.ts';
 import { createUserCommands } from './userCommands.ts';
@@ -51,6 +53,7 @@ export interface AgentDependencies extends RunDependencies {
   /** Replaces sandboxes and workspaces, and the programs in them, in a simulation. */
   readonly openEnvironment?: typeof openRunEnvironment;
   readonly startAgent?: typeof startAgent;
+  readonly tracing?: Tracing | undefined;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -133,7 +136,7 @@ async function converse(
   listen: ClaimedRun['listen'],
 ) {
   const { database, nodeId, fetchImage, initializeMs, clock } = dependencies;
-  const { conversation, inputs, recorder, signal } = context;
+  const { conversation, inputs, recorder, signal, trace } = context;
   const { watch } = context.faults;
   const policies = createPolicies({ inputs, confirmAlways: environment.confirmAlways });
   const mode = policies.now().confirmationMode || environment.confirmAlways ? 'ask' : 'auto';
@@ -167,7 +170,8 @@ async function converse(
   const { onBackgroundError: onError } = dependencies;
   const titles = createTitles({ database, conversation, runId: context.runId, mask, onError, clock });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
-  const agent = await (dependencies.startAgent ?? startAgent)({
+  const start = dependencies.startAgent ?? startAgent;
+  const agentNeeds: Parameters<typeof startAgent>[0] = {
     environment,
     inputs,
     mode,
@@ -175,19 +179,23 @@ async function converse(
     initializeMs,
     onUpdate: async (update) => {
       titles.addUpdate(update);
+      trace.onUpdate(update);
       await recorder.add(mapper.take(update));
       guardUpdate(guard, update);
     },
     onOtherUpdate: (update) => guardUpdate(guard, update),
     onPermission: confirming.onPermission,
     onNotice: (sentence) => watch(() => recorder.add([notice(sentence)])),
-  });
+  };
+  const agent = await trace.part('start agent', () => start(agentNeeds));
   // Not on a takeover: the next run must not find that the user had stopped it.
   const cancelOnStop = () => signal.reason === 'stop' && watch(agent.cancel);
   signal.addEventListener('abort', cancelOnStop, { once: true });
 
   const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, environment) : null;
-  const session = await openRunSession(agent, { environment, inputs, mode, resume });
+  const session = await trace.part('open session', () =>
+    openRunSession(agent, { environment, inputs, mode, resume }),
+  );
   serverNames.push(...session.serverNames);
   const messages = createMessages();
   const commands = createUserCommands({
@@ -232,6 +240,7 @@ async function converse(
     },
     waitsForAnswer: conversation.turn_open === 1 && !wasOpen && cancellation === undefined,
   });
+  trace.started(environment.agent.profile.id);
   const { key, user_id: userId, id } = conversation;
   const attachments = createAttachments({
     target: { key, userId, id },
@@ -280,9 +289,13 @@ async function converse(
       // The built-in agent always asks. Others are told when they start whether they have to.
       const isTold = mode === 'ask' || environment.agent.profile.id === 'builtin';
       if (policies.now().confirmationMode && !isTold) throw new NextRun();
+      await trace.beginTurn(environment.agent.profile.id);
       await beginTurn();
     },
-    endTurn,
+    endTurn: () => {
+      trace.endTurn();
+      endTurn();
+    },
   });
 }
 
@@ -332,6 +345,13 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     // What a run writes after it has lost its conversation is not shown.
     signal.addEventListener('abort', () => signal.reason === 'lost' && live.end(), { once: true });
     const { texts } = live;
+    const trace = createRunTrace({
+      tracing: dependencies.tracing,
+      database: dependencies.database,
+      conversation,
+      runId,
+      onError: dependencies.onBackgroundError,
+    });
     const context: RunContext = {
       runId,
       conversation,
@@ -342,6 +362,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       faults,
       signal,
       isHeld,
+      trace,
     };
     try {
       if (conversation.claims > claimsMax)
@@ -363,6 +384,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         faults.first,
       ]);
     } catch (error) {
+      trace.end(error instanceof NextRun ? undefined : error);
       // If the run was stopped, lost or handed over, the end of its agent is not an error.
       if (signal.aborted) return;
       // Records what is queued. The conversation stays RUNNING and is claimed again at once.
@@ -370,6 +392,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       else await recordEnd(recorder, error);
     } finally {
       await environment?.close();
+      trace.end();
       live.end();
     }
   };

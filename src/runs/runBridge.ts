@@ -45,6 +45,7 @@ export async function openRunBridge(
     onNotice: (sentence, isFault) =>
       faults.watch(() => recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)])),
     onLimit: limits.meet,
+    parentSpan: context.trace.current,
   });
   const remotes = listRemotes(inputs.mcp);
   const { searchUrl: operatorUrl } = dependencies;

@@ -16,6 +16,7 @@ import type { DiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import type { OnSandboxStart } from '../sandbox/openSandbox.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
+import type { Span } from '../tracing/tracing.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
 import type { Delivery, UploadTarget } from '../workspaces/write/service.ts';
@@ -24,6 +25,7 @@ import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
 import type { Recorder } from './recorder.ts';
 import type { RunFaults } from './runFaults.ts';
+import type { RunTrace } from './runTrace.ts';
 
 /** Puts files that were uploaded before the conversation was running into its workspace. */
 export type DeliverUploads = (target: UploadTarget) => Promise<Delivery>;
@@ -66,6 +68,8 @@ export interface GatewayNeeds {
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;
+  /** What model requests are a part of, if traces are recorded. */
+  readonly parentSpan: () => Span | undefined;
 }
 
 export interface RunContext {
@@ -78,4 +82,5 @@ export interface RunContext {
   readonly faults: RunFaults;
   readonly signal: AbortSignal;
   readonly isHeld: () => boolean;
+  readonly trace: RunTrace;
 }

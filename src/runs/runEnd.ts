@@ -8,10 +8,12 @@ export class RunEnd extends Error {
   readonly reason: StopReason;
   /** Details for the log, such as the last output of an agent. */
   readonly details: string;
+  readonly code: StopCode;
 
   constructor(code: StopCode, sentence?: string, details = '') {
     super(sentence ?? stopReasons[code]);
     this.name = 'RunEnd';
+    this.code = code;
     this.reason = stopReason(code, sentence);
     this.details = details;
   }

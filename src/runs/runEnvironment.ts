@@ -192,7 +192,7 @@ export async function openRunEnvironment(
   dependencies: RunDependencies,
   context: RunContext,
 ): Promise<RunEnvironment> {
-  const { runId, conversation, inputs, faults, signal, isHeld } = context;
+  const { runId, conversation, inputs, faults, signal, isHeld, trace } = context;
   const agent = await chooseRunAgent(dependencies, context);
   const { engine, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
   refuseUnaskingAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
@@ -218,16 +218,18 @@ export async function openRunEnvironment(
   const { cgroups, records, onSandboxStart } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
   const { readable } = agent.found;
-  const sandbox = await openSandbox({
-    engine,
-    spec: { name: runId, workspace, readOnly, home, readable, resourceFactor, image },
-    bridge,
-    cgroups,
-    records,
-    onStart: onSandboxStart,
-    exclusive: true,
-    isHeld,
-  }).catch(async (error: Error) => {
+  const open = () =>
+    openSandbox({
+      engine,
+      spec: { name: runId, workspace, readOnly, home, readable, resourceFactor, image },
+      bridge,
+      cgroups,
+      records,
+      onStart: onSandboxStart,
+      exclusive: true,
+      isHeld,
+    });
+  const sandbox = await trace.part('open sandbox', open).catch(async (error: Error) => {
     folder.release();
     await closeBridge();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
@@ -250,7 +252,8 @@ export async function openRunEnvironment(
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
     const needs = { sandbox, folders, remote, git, setupRefusal, environment: variables };
     // Nothing in a local folder is prepared: its user has done that.
-    if (!folder.isLocal) await Promise.race([prepare(context, needs), room.full]);
+    if (!folder.isLocal)
+      await trace.part('prepare workspace', () => Promise.race([prepare(context, needs), room.full]));
   } catch (error) {
     await close();
     throw error;

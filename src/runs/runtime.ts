@@ -28,6 +28,7 @@ import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OnSandboxStart, type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
 import type { Settings } from '../settings/service.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
@@ -66,6 +67,7 @@ interface RuntimeOptions {
   readonly allowPrivate: AllowPrivate;
   readonly livePartials: LivePartials;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing | undefined;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock | undefined;
@@ -151,7 +153,8 @@ export function createRuntime(options: RuntimeOptions) {
           allowPrivate: () => config.allowPrivateAddresses ?? false,
           lookup: limitLookups(egressLookup, { atOnceMax: 2, waitingMax: 128 }),
         }),
-      openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit }) =>
+      tracing: options.tracing,
+      openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit, parentSpan }) =>
         createRunGateway({
           database,
           conversation,
@@ -165,6 +168,8 @@ export function createRuntime(options: RuntimeOptions) {
           onLimit,
           onBackgroundError,
           metrics: options.metrics,
+          tracing: options.tracing,
+          parentSpan,
           ...(options.gatewayTimes && { times: options.gatewayTimes }),
         }),
       fetchImage: createImageFetch(
@@ -186,6 +191,7 @@ export function createRuntime(options: RuntimeOptions) {
       times: workerTimes,
       clock,
       metrics: options.metrics,
+      tracing: options.tracing,
     });
   }
 

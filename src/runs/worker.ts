@@ -7,6 +7,7 @@ import type { Database } from '../db/transaction.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
 import { wakeable } from '../process/repeat.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { RunAgent } from './claimedRun.ts';
 import type { LeaseTimes } from './lease.ts';
 import { type LiveRun, startRun } from './liveRun.ts';
@@ -32,6 +33,7 @@ export interface WorkerOptions {
   readonly times?: Partial<WorkerTimes>;
   readonly clock?: Clock;
   readonly metrics?: Metrics | undefined;
+  readonly tracing?: Tracing | undefined;
 }
 
 export type Worker = ReturnType<typeof createWorker>;
@@ -65,6 +67,15 @@ export function createWorker(options: WorkerOptions) {
   }
   const checking = wakeable(checkRuns, onBackgroundError);
 
+  function traceClaim(
+    { traceparent, waited_ms }: ClaimedConversation,
+    kind: string,
+    startedAt: number,
+  ): void {
+    const attributes = { 'parley.claim.kind': kind, 'parley.claim.waited_ms': Math.max(0, waited_ms) };
+    options.tracing?.start('claim conversation', { parent: traceparent, attributes, startedAt }).end();
+  }
+
   function begin(conversation: ClaimedConversation, runId: string, since: number): void {
     const { key } = conversation;
     const before = [...runs.values()].filter((run) => run.key === key).map((run) => run.done);
@@ -82,7 +93,9 @@ export function createWorker(options: WorkerOptions) {
       onBackgroundError,
     });
     runs.set(runId, run);
-    metrics?.claims.add([conversation.status === 'RUNNING' ? 'takeover' : 'start']);
+    const kind = conversation.status === 'RUNNING' ? 'takeover' : 'start';
+    metrics?.claims.add([kind]);
+    traceClaim(conversation, kind, since);
     void run.done.then(() => {
       metrics?.runEnds.add([run.cause() ?? 'run']);
       runs.delete(runId);

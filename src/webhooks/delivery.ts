@@ -2,6 +2,7 @@
 // in memory.
 import { type Clock, systemClock, type Timer } from '../process/clock.ts';
 import { repeat } from '../process/repeat.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { kib } from '../validation/schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
 import { dropDeliveries, purgeFailed } from './deliveryStore.ts';
@@ -14,6 +15,7 @@ import {
   recordFailedAttempt,
 } from './outboxStore.ts';
 import { atOnceMax, shareSlots } from './slots.ts';
+import { traceDelivery } from './traceDelivery.ts';
 
 /** For one attempt. */
 export const deliveryTimeoutMs = 15_000;
@@ -88,6 +90,7 @@ interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
   readonly times?: Partial<DeliveryTimes>;
   readonly clock?: Clock;
   readonly random?: () => number;
+  readonly tracing?: Tracing | undefined;
 }
 
 export function createDeliveries(given: DeliveriesOptions) {
@@ -181,7 +184,12 @@ export function createDeliveries(given: DeliveriesOptions) {
   async function send(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
     // It could not finish within the lease, so it is left to the next claim.
     if (clock.steady() - claimedAt > times.leaseMs / 2) return;
-    await record(delivery, await attemptDelivery({ ...options, now: clock.now }, delivery, aborted.signal));
+    await record(delivery, await attempt(delivery));
+  }
+
+  function attempt(delivery: ClaimedDelivery): Promise<AttemptOutcome> {
+    const work = () => attemptDelivery({ ...options, now: clock.now }, delivery, aborted.signal);
+    return traceDelivery(options.tracing, delivery, work);
   }
 
   async function record(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {

@@ -131,6 +131,8 @@ export interface ClaimedDelivery {
   readonly payload: string | null;
   readonly event_id: number | null;
   readonly created_at: number;
+  /** The trace of its conversation; null unless traces are recorded. */
+  readonly traceparent: string | null;
   /** Including this one. */
   readonly attempts: number;
   readonly url: string;
@@ -155,6 +157,13 @@ function selectClaimable(q: Queries, webhookId: string, max: number) {
       'created_at',
       'attempts',
     ])
+    .select((e) =>
+      e
+        .selectFrom('conversations')
+        .select('conversations.traceparent')
+        .whereRef('conversations.key', '=', 'deliveries.conversation_key')
+        .as('traceparent'),
+    )
     .where('state', '=', 'waiting' satisfies DeliveryState)
     .where('webhook_id', '=', webhookId)
     .where('next_at', '<=', q.now)

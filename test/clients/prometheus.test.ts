@@ -33,6 +33,7 @@ async function readMetrics(): Promise<string> {
   metrics.modelRequests.add(['openai']);
   metrics.modelFailures.add(['openai', 'timeout']);
   metrics.modelRetries.add(['openai']);
+  metrics.spans.add(['exported']);
   metrics.modelSeconds.observe(['openai'], 3);
   metrics.modelTokens.add(['openai', 'input'], 100);
   metrics.modelCost.add(['openai'], 0.01);

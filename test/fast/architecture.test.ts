@@ -44,6 +44,7 @@ const rooms: readonly string[] = [
   'models',
   'outgoing',
   'config.ts',
+  'tracing',
   'db',
   'users',
   'audit',

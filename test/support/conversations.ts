@@ -29,6 +29,7 @@ export function newConversation(
     said: 0,
     at: someTime,
     idempotency: null,
+    traceparent: null,
     ...more,
   };
 }

@@ -31,6 +31,7 @@ const everyColumn: Omit<NewConversation, Given> = {
   gitProvider: 'github',
   agent: 'codex',
   llmModel: 'a/model',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   confirmationMode: 1,
   clientFolder: '/home/ada/code',
   request: '{"a":"b\\\\c"}',

@@ -37,6 +37,7 @@ const callColumns = {
   key_hash: 'text',
   ttl_ms: 'bigint',
   change: 'text',
+  traceparent: 'text',
 } as const;
 
 type Lists = ColumnLists<typeof callColumns> & EventLists;
@@ -64,9 +65,11 @@ const insertAll = prepared((q: Queries, lists: Lists): Query<Created> => {
       returning user_id, key_hash),
     created as (
       insert into conversations (user_id, id, fingerprint, status, title, trigger, repository, branch, git_provider,
-        agent, llm_model, confirmation_mode, client_folder, request, next_event, said, created_at, updated_at)
+        agent, llm_model, confirmation_mode, client_folder, request, next_event, said, traceparent,
+        created_at, updated_at)
       select user_id, id, fingerprint, ${status}, title, trigger, repository, branch, git_provider,
-        agent, llm_model, confirmation_mode, client_folder, request, next_event, said, ${q.now}, ${q.now} from call
+        agent, llm_model, confirmation_mode, client_folder, request, next_event, said, traceparent,
+        ${q.now}, ${q.now} from call
       where key_hash is null or (user_id, key_hash) in (select user_id, key_hash from claimed)
       order by user_id, id
       on conflict (user_id, id) do nothing
@@ -101,6 +104,7 @@ function callOf(c: NewConversation, n: number) {
     key_hash: c.idempotency?.keyHash ?? null,
     ttl_ms: c.idempotency?.ttlMs ?? null,
     change: creationChange(c),
+    traceparent: c.traceparent,
   };
 }
 

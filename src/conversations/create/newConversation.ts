@@ -30,6 +30,8 @@ export interface NewConversation {
   /** The time of creation, as text for the log. */
   readonly at: string;
   readonly idempotency: IdempotencyClaim | null;
+  /** The span of the request; null unless traces are recorded. */
+  readonly traceparent: string | null;
 }
 
 export type StoredOutcome =

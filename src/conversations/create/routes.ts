@@ -35,10 +35,11 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
         response: { 200: ConversationResponse },
       },
     },
-    ({ principal, body, headers, overRate }) =>
+    ({ principal, body, headers, overRate, span }) =>
       conversations.create(principal, body, {
         idempotencyKey: headers['idempotency-key'] as string | undefined,
         overRate,
+        span,
       }),
   );
 }

@@ -12,6 +12,8 @@ import type { Principal } from '../../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
 import { type Clock, systemClock } from '../../process/clock.ts';
 import { repeat } from '../../process/repeat.ts';
+import { databaseAttributes } from '../../tracing/databaseAttributes.ts';
+import { type Span, type Tracing, traced } from '../../tracing/tracing.ts';
 import type { Choices } from '../choice/service.ts';
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
 import { purgeIdempotency } from '../idempotency/store.ts';
@@ -55,6 +57,7 @@ interface ConversationsOptions {
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock;
+  readonly tracing?: Tracing | undefined;
 }
 
 interface NamedRepository {
@@ -67,6 +70,8 @@ export interface CreateContext {
   readonly idempotencyKey?: string | undefined;
   /** The error for a caller who has exceeded the rate limit. It does not apply to conversations that exist already. */
   readonly overRate?: AppError | undefined;
+  /** The span of the request, if traces are recorded. */
+  readonly span?: Span | undefined;
 }
 
 export type Conversations = ReturnType<typeof createConversations>;
@@ -90,7 +95,7 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
 
 export function createConversations(options: ConversationsOptions) {
   const { database, vault, limits, waiting, choices, nextId, onBackgroundError } = options;
-  const { clock = systemClock } = options;
+  const { clock = systemClock, tracing } = options;
   const note = options.note ?? (() => null);
 
   async function refuseLocalFolder({ local_folder: folder, workspace_patch: patch }: CreateConversation) {
@@ -162,7 +167,7 @@ export function createConversations(options: ConversationsOptions) {
   function prepare(
     principal: Principal,
     sent: CreateConversation,
-    { id, keyHash }: { id: string; keyHash: string | null },
+    { id, keyHash, span }: { id: string; keyHash: string | null; span: Span | undefined },
   ): NewConversation {
     const request = normaliseRequest(sent);
     const message = firstMessage(request);
@@ -199,7 +204,14 @@ export function createConversations(options: ConversationsOptions) {
       said,
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
+      traceparent: span?.traceparent ?? null,
     };
+  }
+
+  function traceStore<Out>(parent: Span, store: () => Promise<Out>): Promise<Out> {
+    const { name } = createConversation;
+    const attributes = databaseAttributes(database.kind, name);
+    return traced(tracing, name, { kind: 'client', parent, attributes }, store);
   }
 
   async function findExisting({ userId }: Principal, sent: CreateConversation, keyHash: string | null) {
@@ -214,7 +226,7 @@ export function createConversations(options: ConversationsOptions) {
   async function create(
     principal: Principal,
     body: CreateConversation,
-    { idempotencyKey, overRate }: CreateContext = {},
+    { idempotencyKey, overRate, span }: CreateContext = {},
   ): Promise<ConversationResponse> {
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
     const sent = body.agent ? { ...body, agent: choices.agentId(body.agent) } : body;
@@ -237,9 +249,11 @@ export function createConversations(options: ConversationsOptions) {
     let created = false;
     try {
       const id = sent.conversation_id ?? nextId();
-      const stored = await storeEncrypted(vault, () =>
-        database.run(createConversation, prepare(principal, sent, { id, keyHash })),
-      );
+      const store = () =>
+        storeEncrypted(vault, () =>
+          database.run(createConversation, prepare(principal, sent, { id, keyHash, span })),
+        );
+      const stored = await (span === undefined ? store() : traceStore(span, store));
       if (stored.outcome === 'created') {
         created = true;
         waiting.add(userId);

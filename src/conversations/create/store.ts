@@ -54,6 +54,7 @@ const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
       sealed: c.sealed,
       next_event: c.count,
       said: c.said,
+      traceparent: c.traceparent,
       created_at: q.now,
       updated_at: q.now,
     })

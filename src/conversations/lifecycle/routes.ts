@@ -87,7 +87,7 @@ function runRoutes(app: Server, lifecycle: Lifecycle): void {
         response: { 200: ConversationResponse },
       },
     },
-    async ({ principal, params }) => lifecycle.start(principal, params.id),
+    async ({ principal, params, span }) => lifecycle.start(principal, params.id, span),
   );
 
   app.post(
@@ -136,9 +136,9 @@ function messageRoute(app: Server, lifecycle: Lifecycle): void {
         response: { 200: SentMessage },
       },
     },
-    async ({ principal, params, body, headers }) => {
+    async ({ principal, params, body, headers, span }) => {
       const idempotencyKey = headers['idempotency-key'] as string | undefined;
-      const eventId = await lifecycle.say(principal, params.id, body, { idempotencyKey });
+      const eventId = await lifecycle.say(principal, params.id, body, { idempotencyKey, span });
       return { success: true, event_id: eventId };
     },
   );
@@ -170,8 +170,8 @@ function actionRoute(app: Server, lifecycle: Lifecycle): void {
         response: { 200: Success },
       },
     },
-    async ({ principal, params, body }) => {
-      await lifecycle.act(principal, params.id, body);
+    async ({ principal, params, body, span }) => {
+      await lifecycle.act(principal, params.id, body, span);
       return { success: true };
     },
   );

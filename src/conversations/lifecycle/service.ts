@@ -13,6 +13,7 @@ import {
   userMessage,
 } from '../../events/shapes.ts';
 import type { Principal } from '../../keys/principal.ts';
+import type { Span } from '../../tracing/tracing.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import type { Choices } from '../choice/service.ts';
 import { findChoice } from '../choice/store.ts';
@@ -26,6 +27,7 @@ import { type ConversationName, conversationName, noConversation } from '../id.t
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
 import type { IdempotencyClaim } from '../idempotency/store.ts';
 import { stopReason } from '../states.ts';
+import { setTrace } from '../trace/store.ts';
 import {
   type ChangeConversation,
   CommandArgs,
@@ -55,6 +57,12 @@ interface SayContext {
   readonly idempotencyKey?: string | undefined;
   /** The name of the text in errors. */
   readonly path?: string;
+  /** The span of the request, if traces are recorded. */
+  readonly span?: Span | undefined;
+}
+
+interface WakeContext extends Pick<SayContext, 'span'> {
+  readonly once?: { readonly idempotency: IdempotencyClaim; readonly fingerprint: string };
 }
 
 interface LifecycleOptions {
@@ -113,8 +121,10 @@ export function createLifecycle({
     id: string,
     message: readonly string[],
     at: string,
-    once?: { readonly idempotency: IdempotencyClaim; readonly fingerprint: string },
+    { span, once }: WakeContext = {},
   ) {
+    if (span !== undefined)
+      await database.run(setTrace, { ...conversationName(principal, id), traceparent: span.traceparent });
     const waking = [eventText(loading, at)];
     const input = { ...conversationName(principal, id), message, waking, waitingMax, at };
     const outcome = await (once === undefined
@@ -127,8 +137,8 @@ export function createLifecycle({
     return outcome;
   }
 
-  async function start(principal: Principal, id: string): Promise<ConversationResponse> {
-    return answerStatus(id, (await wake(principal, id, [], now())).status);
+  async function start(principal: Principal, id: string, span?: Span): Promise<ConversationResponse> {
+    return answerStatus(id, (await wake(principal, id, [], now(), { span })).status);
   }
 
   /** Adds a message of the user and returns its event id. A stopped conversation is resumed. */
@@ -136,7 +146,7 @@ export function createLifecycle({
     principal: Principal,
     id: string,
     { message, image_urls, file_urls }: NewMessage,
-    { idempotencyKey, path = 'message' }: SayContext = {},
+    { idempotencyKey, path = 'message', span }: SayContext = {},
   ): Promise<number> {
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
     const images = image_urls ?? [];
@@ -151,16 +161,21 @@ export function createLifecycle({
       idempotency: { keyHash: fingerprint(idempotencyKey), ttlMs: idempotencyTtlMs },
       fingerprint: fingerprint(JSON.stringify(['message', id, message, images, files])),
     };
-    return (await wake(principal, id, texts, at, once || undefined)).eventId;
+    return (await wake(principal, id, texts, at, { span, ...(once && { once }) })).eventId;
   }
 
   /** Handles what older clients send as an event. */
-  async function act(principal: Principal, id: string, { action, args }: UserAction): Promise<void> {
+  async function act(
+    principal: Principal,
+    id: string,
+    { action, args }: UserAction,
+    span?: Span,
+  ): Promise<void> {
     const fault = argsFaults[action]({ args });
     if (fault !== undefined) throw fault;
     if (action === 'message') {
       const { content, image_urls = null, file_urls = null } = args as MessageArgs;
-      await say(principal, id, { message: content, image_urls, file_urls }, { path: 'args.content' });
+      await say(principal, id, { message: content, image_urls, file_urls }, { path: 'args.content', span });
       return;
     }
     if (action === 'run') return commands.send(principal, id, (args as CommandArgs).command);
@@ -169,7 +184,7 @@ export function createLifecycle({
       return confirmations.answer(principal, id, {
         decision: wanted === 'user_confirmed' ? 'allow' : 'reject',
       });
-    await (wanted === 'running' ? start(principal, id) : stop(principal, id, wanted));
+    await (wanted === 'running' ? start(principal, id, span) : stop(principal, id, wanted));
   }
 
   /** Resolves and checks the agent and the model of a change. Absent fields stay absent. */

@@ -44,6 +44,8 @@ export interface ClaimedConversation extends UsageColumns {
   readonly question: number | null;
   /** How often it was claimed without progress, including this time. */
   readonly claims: number;
+  /** The trace of the last request that gave it work; null unless traces are recorded. */
+  readonly traceparent: string | null;
   /** How long it had been waiting for a worker. */
   readonly waited_ms: number;
 }
@@ -71,6 +73,7 @@ const claimedColumns = [
   'session_from',
   'question',
   'claims',
+  'traceparent',
 ] as const;
 
 interface Waiting {
