@@ -189,6 +189,8 @@ export function createEvents(options: EventsOptions) {
   const foreignChanges = repeatable(() => notifyForeignChanges(database, hub), onBackgroundError);
   database.onNotification(hub.notify);
   database.onForeignChange(foreignChanges.run);
+  // The keys have been forgotten by now, because their cache was registered before.
+  database.onForeignChange(revocations.run);
 
   return {
     page,
