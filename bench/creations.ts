@@ -50,6 +50,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     at,
     idempotency: null,
     traceparent: null,
+    waitingMax: 0,
   });
   const model = make(nextId());
   return {

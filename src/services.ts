@@ -8,7 +8,6 @@ import { createChoices } from './conversations/choice/service.ts';
 import { createCommands } from './conversations/commands/service.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
 import { createConversations } from './conversations/create/service.ts';
-import { createWaitingBound } from './conversations/create/waiting.ts';
 import { createFeedback } from './conversations/feedback/service.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
@@ -257,7 +256,7 @@ export function createServices(options: ServicesOptions) {
     database,
     vault,
     limits: rates.creations,
-    waiting: createWaitingBound({ database, max: config.waitingMax }),
+    waitingMax: config.waitingMax,
     choices,
     findFolderFault: localFolders.findFault,
     findRepositoryFault: repositories.findFault,

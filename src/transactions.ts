@@ -5,7 +5,6 @@ import { choiceTransactions } from './conversations/choice/store.ts';
 import { commandTransactions } from './conversations/commands/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
-import { waitingTransactions } from './conversations/create/waitingStore.ts';
 import { feedbackTransactions } from './conversations/feedback/store.ts';
 import { idempotencyTransactions } from './conversations/idempotency/store.ts';
 import { importTransactions } from './conversations/import/store.ts';
@@ -43,7 +42,6 @@ export const transactions: readonly AnyTransaction[] = [
   ...settingsTransactions,
   ...conversationTransactions,
   ...idempotencyTransactions,
-  ...waitingTransactions,
   ...lifecycleTransactions,
   ...cancelTransactions,
   ...choiceTransactions,

@@ -30,6 +30,7 @@ import { clientFolder } from './migrations/0027-client-folder.ts';
 import { migrationKinds } from './migrations/0028-migration-kinds.ts';
 import { servingNodes } from './migrations/0029-serving-nodes.ts';
 import { trace } from './migrations/0030-trace.ts';
+import { runsByUser } from './migrations/0031-runs-by-user.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -64,6 +65,7 @@ export const migrations: readonly Migration[] = [
   migrationKinds,
   servingNodes,
   trace,
+  runsByUser,
 ];
 
 const advisoryLock = 7_265_108;

@@ -92,7 +92,7 @@ for (const deaf of [false, true]) {
       const runs = await startTwo(t, { deaf, settings: { confirmation_mode: true } });
       const { create, turns, atSecond, second, say } = runs;
       const id = await create('ask edit one');
-      const { id: question } = await approvalRequest({ ...runs, service: second }, id, 1);
+      const { id: question } = await approvalRequest(runs, id, 1);
       const json = { decision: 'allow', question };
       assert.equal((await second.ask(`/api/conversations/${id}/confirm`, { json })).status, 200);
       assert.deepEqual(await turns(id, 1), ['the answer was once']);

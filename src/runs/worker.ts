@@ -45,6 +45,7 @@ export function createWorker(options: WorkerOptions) {
   /** By run id, because a lost run may still be ending when its conversation is claimed again. */
   const runs = new Map<string, LiveRun>();
   let closed = false;
+  let usersAfter = 0;
 
   const keysOf = () => [...runs.values()].map(({ key }) => key);
 
@@ -108,8 +109,9 @@ export function createWorker(options: WorkerOptions) {
     while (runs.size < slots && !closed) {
       const runId = nextId();
       const since = clock.steady();
-      const claim = { runId, owner, leaseMs: times.leaseMs, userRunsMax };
+      const claim = { runId, owner, leaseMs: times.leaseMs, userRunsMax, usersAfter };
       const claimed = await database.run(claimConversation, claim);
+      usersAfter = claimed?.usersAfter ?? 0;
       if (claimed === undefined) return;
       begin(claimed, runId, since);
     }

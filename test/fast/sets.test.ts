@@ -62,9 +62,12 @@ describe('calls in sets', () => {
     let number = 0;
     const property = fc.asyncProperty(
       fc.array(setCall, { minLength: 1, maxLength: callsMax, size: 'max' }),
-      async (calls) => {
+      // One conversation of each user waits at the start.
+      fc.constantFrom(0, 2, 3),
+      async (calls, waitingMax) => {
         number += 1;
-        const [first, second] = [await prepareTwin(together, number), await prepareTwin(alone, number)];
+        const first = await prepareTwin(together, number, waitingMax);
+        const second = await prepareTwin(alone, number, waitingMax);
         const results = await Promise.all(
           calls.map((call, n) => runCall(first, first.database.run, call, n)),
         );

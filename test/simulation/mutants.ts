@@ -452,8 +452,8 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: claimStore,
-        from: "    .where('run_id', 'is', null)\n    .where('status', '<>', 'STOPPED')",
-        to: "    .where('status', '<>', 'STOPPED')",
+        from: "run_id is null and status <> 'STOPPED'\n        order by key",
+        to: "status <> 'STOPPED'\n        order by key",
       },
     ],
     breaks: ['claim and claim'],
@@ -464,11 +464,23 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: claimStore,
-        from: "    .where('run_id', 'is', null)\n    .where('status', '<>', 'STOPPED')",
-        to: "    .where('run_id', 'is', null)",
+        from: "run_id is null and status <> 'STOPPED'\n        order by key",
+        to: 'run_id is null\n        order by key',
       },
     ],
     breaks: ['stop and claim'],
+  },
+  {
+    name: 'the lock of a user whose waiting conversations are counted',
+    group: 'lock',
+    changes: [
+      {
+        file: 'src/conversations/create/waiting.ts',
+        from: '  yield* lockUsers(q, [userId]);\n',
+        to: '',
+      },
+    ],
+    breaks: ['create and create of a user who may have one more that waits'],
   },
   {
     name: 'the lock of a conversation that its user changes',

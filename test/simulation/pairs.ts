@@ -62,9 +62,9 @@ const create = (userId: number, more: object = {}): Call => ({
   transaction: createConversation,
   input: newConversation(userId, id, { events: events('first'), said: 1, ...more }),
 });
-const say = ({ userId }: Setting, text: string): Call => ({
+const say = ({ userId }: Setting, text: string, waitingMax = 0): Call => ({
   transaction: startConversation,
-  input: { userId, id, message: events(text), waking: events('waking'), waitingMax: 0, at },
+  input: { userId, id, message: events(text), waking: events('waking'), waitingMax, at },
 });
 const sayOnce = ({ userId }: Setting, text: string, fingerprint = 'same'): Call => ({
   transaction: addMessageOnce,
@@ -163,6 +163,19 @@ export const pairs: readonly Pair[] = [
     name: 'create and create with the same key',
     beginning: 'nothing',
     calls: ({ userId }) => [create(userId, { idempotency }), create(userId, { id: 'd', idempotency })],
+  },
+  {
+    name: 'create and create of a user who may have one more that waits',
+    beginning: 'waiting',
+    calls: ({ userId }) => [
+      create(userId, { id: 'd', waitingMax: 2 }),
+      create(userId, { id: 'e', waitingMax: 2 }),
+    ],
+  },
+  {
+    name: 'create and start of a user who may have one that waits',
+    beginning: 'stopped',
+    calls: (s) => [create(s.userId, { id: 'd', waitingMax: 1 }), say(s, 'one', 1)],
   },
   { name: 'message and message', beginning: 'running', calls: (s) => [say(s, 'one'), say(s, 'two')] },
   {

@@ -114,7 +114,7 @@ function createApi({ database, vault, clock, choices, nextId, waitingMax, onBack
       database,
       vault,
       limits: { take: () => undefined, giveBack: () => {} },
-      waiting: { over: () => undefined, add: () => {} },
+      waitingMax: 0,
       choices,
       findFolderFault: async () => undefined,
       findRepositoryFault: async () => undefined,

@@ -30,6 +30,7 @@ export function newConversation(
     at: someTime,
     idempotency: null,
     traceparent: null,
+    waitingMax: 0,
     ...more,
   };
 }

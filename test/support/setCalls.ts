@@ -21,7 +21,7 @@ const keyHash = fc.constantFrom('key-1', 'key-2', 'expired');
 /** How many events, and whether the last one answers the first. */
 const shape = fc.record({ count: fc.integer({ min: 1, max: 3 }), answers: fc.boolean() });
 
-type Given = 'userId' | 'id' | 'fingerprint' | 'events' | 'sealed' | 'patch' | 'idempotency';
+type Given = 'userId' | 'id' | 'fingerprint' | 'events' | 'sealed' | 'patch' | 'idempotency' | 'waitingMax';
 /** A value in every column, so that none is forgotten. */
 const everyColumn: Omit<NewConversation, Given> = {
   title: 'a "title"',
@@ -94,7 +94,12 @@ function eventsOf({ count, answers }: { count: number; answers: boolean }, call:
 type Run = Database['run'];
 
 /** Runs call `n` in the database of the twin. */
-export function runCall({ userIds, keys }: Twin, run: Run, call: SetCall, n: number): Promise<unknown> {
+export function runCall(
+  { userIds, keys, waitingMax }: Twin,
+  run: Run,
+  call: SetCall,
+  n: number,
+): Promise<unknown> {
   const userId = userIds[call.user];
   switch (call.type) {
     case 'create': {
@@ -103,7 +108,7 @@ export function runCall({ userIds, keys }: Twin, run: Run, call: SetCall, n: num
       return run(
         createConversation,
         newConversation(userId, isKeyed ? `keyed-${n}` : name.id, {
-          ...{ fingerprint: of, sealed, patch, ...columns },
+          ...{ fingerprint: of, sealed, patch, waitingMax, ...columns },
           events: eventsOf(events, n),
           idempotency: isKeyed ? { keyHash: name.keyHash, ttlMs } : null,
         }),
@@ -111,7 +116,7 @@ export function runCall({ userIds, keys }: Twin, run: Run, call: SetCall, n: num
     }
     case 'message': {
       const { id, keyHash: hash, fingerprint: of } = call;
-      const input = { userId, id, message: eventsOf(call.shape, n), waking: [], waitingMax: 0, at: someTime };
+      const input = { userId, id, message: eventsOf(call.shape, n), waking: [], waitingMax, at: someTime };
       if (hash === null) return run(startConversation, input);
       return run(addMessageOnce, { ...input, fingerprint: of, idempotency: { keyHash: hash, ttlMs } });
     }

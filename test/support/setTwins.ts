@@ -10,6 +10,8 @@ type User = 'plain' | 'hooked';
 
 export interface Twin {
   readonly database: Database & TestStorage;
+  /** The limit of all its calls; 0 means none. */
+  readonly waitingMax: number;
   readonly userIds: Readonly<Record<User, number>>;
   /** The keys of the existing conversations. */
   readonly keys: Readonly<Record<User, Readonly<Record<(typeof existing)[number], number>>>>;
@@ -27,9 +29,14 @@ const statements = [
 ];
 
 /** Creates users of this number, one with a webhook, and their conversations. */
-export async function prepareTwin(database: Database & TestStorage, number: number): Promise<Twin> {
+export async function prepareTwin(
+  database: Database & TestStorage,
+  number: number,
+  waitingMax: number,
+): Promise<Twin> {
   const twin: Twin = {
     database,
+    waitingMax,
     userIds: { plain: 0, hooked: 0 },
     keys: { plain: { ...noKeys }, hooked: { ...noKeys } },
   };

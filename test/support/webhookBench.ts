@@ -50,7 +50,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
     database,
     vault,
     limits: { take: () => undefined, giveBack: () => {} },
-    waiting: { over: () => undefined, add: () => {} },
+    waitingMax: 0,
     choices: createChoices({
       agents: { names: [], find: () => undefined },
       settings,

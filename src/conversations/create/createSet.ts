@@ -1,5 +1,5 @@
 // Creates many conversations with one statement. Left to single transactions: secrets and patches, many events, users
-// with webhooks, and creations whose id or idempotency key is taken.
+// with webhooks, and creations whose id or idempotency key is taken or that are too many.
 import { sql } from 'kysely';
 import { type ColumnLists, listsOf, tableOf } from '../../db/setColumns.ts';
 import { prepared, type Queries, type Query, rows, type SetForm, type Steps } from '../../db/transaction.ts';
@@ -16,6 +16,7 @@ import { conversationClaim } from '../id.ts';
 import { keyClaim } from '../idempotency/key.ts';
 import type { ConversationStatus } from '../states.ts';
 import { type CreateOutcome, creationChange, type NewConversation } from './newConversation.ts';
+import { admitAll } from './waiting.ts';
 
 const callColumns = {
   n: 'bigint',
@@ -117,14 +118,20 @@ export const createSet: SetForm<NewConversation, CreateOutcome> = {
       : [conversation, keyClaim(c.userId, c.idempotency.keyHash)];
   },
   sizeOf: ({ request, title, events }) => request.length + title.length + charsOf(events),
-  // It only inserts.
+  // Those that keep a plan only insert.
   keepsPlans: true,
   steps: function* (q, inputs): Steps<ReadonlyMap<number, CreateOutcome>> {
+    const admitted = yield* admitAll(q, inputs);
+    if (admitted.length === 0) return new Map();
+    const calls = admitted.map((n) => ({ n, input: inputs[n] as NewConversation }));
     const lists = {
-      ...listsOf(callColumns, inputs.map(callOf)),
+      ...listsOf(
+        callColumns,
+        calls.map(({ n, input }) => callOf(input, n)),
+      ),
       ...listsOf(
         eventColumns,
-        inputs.flatMap(({ events }, n) => eventRows(events, n)),
+        calls.flatMap(({ n, input }) => eventRows(input.events, n)),
       ),
     };
     const created = yield* rows(insertAll(q, lists));

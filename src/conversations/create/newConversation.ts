@@ -32,6 +32,8 @@ export interface NewConversation {
   readonly idempotency: IdempotencyClaim | null;
   /** The span of the request; null unless traces are recorded. */
   readonly traceparent: string | null;
+  /** How many conversations of the user may wait for a worker; 0 means no limit. */
+  readonly waitingMax: number;
 }
 
 export type StoredOutcome =
@@ -40,8 +42,14 @@ export type StoredOutcome =
   | { readonly outcome: 'id_taken' }
   | { readonly outcome: 'key_reused' };
 
-/** `stale_seal`: the encryption key was rotated meanwhile, and nothing was stored. Encrypt again and repeat. */
-export type CreateOutcome = StoredOutcome | { readonly outcome: 'stale_seal' };
+/**
+ * Nothing was stored with the last two. `too_many_waiting`: the limit of the user is reached. `stale_seal`: the encryption
+ * key was rotated meanwhile; encrypt again and repeat.
+ */
+export type CreateOutcome =
+  | StoredOutcome
+  | { readonly outcome: 'too_many_waiting' }
+  | { readonly outcome: 'stale_seal' };
 
 /** The change that the creation is for the subscribers of its user. */
 export function creationChange({ id, title, at }: NewConversation): string {

@@ -31,7 +31,7 @@ import {
 import type { ConversationResponse, CreateConversation } from './schema.ts';
 import { answerStatus } from './schema.ts';
 import { createConversation, findCreated } from './store.ts';
-import type { WaitingBound } from './waiting.ts';
+import { tooManyWaiting } from './waiting.ts';
 
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
@@ -46,7 +46,8 @@ interface ConversationsOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: CreateLimits;
-  readonly waiting: WaitingBound;
+  /** How many conversations of a user may wait for a worker; 0 means no limit. */
+  readonly waitingMax: number;
   readonly choices: Choices;
   /** Why no agent may work in this folder of the machine, as the end of a sentence; undefined if one may. */
   readonly findFolderFault: (folder: string) => Promise<string | undefined>;
@@ -94,7 +95,7 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
 }
 
 export function createConversations(options: ConversationsOptions) {
-  const { database, vault, limits, waiting, choices, nextId, onBackgroundError } = options;
+  const { database, vault, limits, waitingMax, choices, nextId, onBackgroundError } = options;
   const { clock = systemClock, tracing } = options;
   const note = options.note ?? (() => null);
 
@@ -205,6 +206,7 @@ export function createConversations(options: ConversationsOptions) {
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
       traceparent: span?.traceparent ?? null,
+      waitingMax,
     };
   }
 
@@ -239,8 +241,7 @@ export function createConversations(options: ConversationsOptions) {
     const fault = isChosen ? await choices.findFault(userId, sent) : undefined;
     const hasFolder = overRate === undefined && (sent.local_folder || sent.workspace_patch);
     const folderFault = hasFolder ? await refuseFolder(userId, sent) : undefined;
-    const tooMany = overRate ?? fault ?? folderFault ?? limits.take(principal.keyId) ?? waiting.over(userId);
-    const refusal = tooMany instanceof Promise ? await tooMany : tooMany;
+    const refusal = overRate ?? fault ?? folderFault ?? limits.take(principal.keyId);
     if (refusal !== undefined) {
       const found = await findExisting(principal, sent, keyHash);
       if (found === undefined) throw refusal;
@@ -254,9 +255,9 @@ export function createConversations(options: ConversationsOptions) {
           database.run(createConversation, prepare(principal, sent, { id, keyHash, span })),
         );
       const stored = await (span === undefined ? store() : traceStore(span, store));
+      if (stored.outcome === 'too_many_waiting') throw tooManyWaiting(waitingMax);
       if (stored.outcome === 'created') {
         created = true;
-        waiting.add(userId);
         database.notify([conversationTopic(stored.key), userTopic(userId), workTopic]);
       }
       return answer(id, stored, note());

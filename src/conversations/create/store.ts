@@ -23,6 +23,7 @@ import {
   type NewConversation,
   type StoredOutcome,
 } from './newConversation.ts';
+import { areTooManyWaiting } from './waiting.ts';
 
 const attemptsMax = 5;
 
@@ -104,6 +105,13 @@ function* findClaimed(
   return yield* findById(q, userId, claim.conversation_id, fingerprint);
 }
 
+/** What a creation would find. */
+function* findStored(q: Queries, l: Lookup): Steps<StoredOutcome | undefined> {
+  if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
+  const claimed = l.keyHash === null ? undefined : yield* findClaim(q, l.userId, l.keyHash);
+  return claimed && (yield* findClaimed(q, l, claimed));
+}
+
 function insertPatch(q: Queries, key: number, patch: string): Steps<unknown> {
   return rows(q.build.insertInto('workspace_patches').values({ conversation_key: key, patch }));
 }
@@ -130,6 +138,11 @@ export const createConversation = repeatableWrite(
   function* (q, c: NewConversation): Steps<CreateOutcome> {
     if (c.sealed !== null && !(yield* encryptedWithActiveKey(q, [c.sealed])))
       return { outcome: 'stale_seal' };
+    if (yield* areTooManyWaiting(q, c)) {
+      const keyHash = c.idempotency?.keyHash ?? null;
+      const lookup = { ...c, id: keyHash === null ? c.id : null, keyHash };
+      return (yield* findStored(q, lookup)) ?? { outcome: 'too_many_waiting' };
+    }
     // A second attempt covers a conversation that is deleted, with its key, between the queries.
     for (let attempt = 0; c.idempotency !== null && attempt < 2; attempt++) {
       const claimed = yield* claimKey(q, { ...c, conversationId: c.id, eventId: null }, c.idempotency);
@@ -155,12 +168,6 @@ export const createConversation = repeatableWrite(
 );
 
 /** Finds what a creation would find, without creating anything. */
-export const findCreated = read('conversations.findCreated', function* (q, l: Lookup): Steps<
-  StoredOutcome | undefined
-> {
-  if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
-  const claimed = l.keyHash === null ? undefined : yield* findClaim(q, l.userId, l.keyHash);
-  return claimed && (yield* findClaimed(q, l, claimed));
-});
+export const findCreated = read('conversations.findCreated', findStored);
 
 export const conversationTransactions = [createConversation, findCreated];

@@ -1,30 +1,11 @@
-// Limits how many conversations of a user wait for a worker. They are counted in the database at most once a second per
-// user, and in memory in between, so that a creation needs no count.
-import type { Database } from '../../db/transaction.ts';
+// The limit of conversations that wait for a worker. It is checked in the transaction that adds one, after locking the
+// user, so that it is exact however many processes add some at the same time.
+import type { Queries, Steps } from '../../db/transaction.ts';
 import { AppError } from '../../errors.ts';
-import { createLru } from '../../process/lru.ts';
-import { countWaiting } from './waitingStore.ts';
+import { lockUsers } from '../userLock.ts';
+import { countWaitingOf, countWaitingSteps } from './waitingStore.ts';
 
-const countedForMs = 1_000;
-const usersMax = 10_000;
 const retryAfterS = 30;
-
-interface Count {
-  waiting: number;
-}
-
-export interface WaitingBound {
-  /** Returns an error if the user has too many. */
-  over(userId: number): AppError | undefined | Promise<AppError | undefined>;
-  /** Counts one more. */
-  add(userId: number): void;
-}
-
-interface WaitingOptions {
-  readonly database: Database;
-  /** 0 means no limit. */
-  readonly max: number;
-}
 
 export function tooManyWaiting(max: number): AppError {
   return new AppError('too_many_waiting', `${max} of your conversations are already waiting for a worker.`, {
@@ -32,26 +13,32 @@ export function tooManyWaiting(max: number): AppError {
   });
 }
 
-export function createWaitingBound({ database, max }: WaitingOptions): WaitingBound {
-  const counts = createLru<number, Count>(usersMax, { ttlMs: countedForMs });
+export interface NewWaiting {
+  readonly userId: number;
+  /** How many conversations of the user may wait; 0 means no limit. */
+  readonly waitingMax: number;
+}
 
-  async function count(userId: number): Promise<AppError | undefined> {
-    const waiting = await database.run(countWaiting, { userId, max });
-    counts.set(userId, { waiting });
-    if (waiting < max) return undefined;
-    return tooManyWaiting(max);
-  }
+/** Whether no other conversation of the user may wait. If not, that stays so until the transaction ends. */
+export function* areTooManyWaiting(q: Queries, { userId, waitingMax }: NewWaiting): Steps<boolean> {
+  if (waitingMax === 0) return false;
+  yield* lockUsers(q, [userId]);
+  return (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax;
+}
 
-  return {
-    over: (userId) => {
-      if (max === 0) return undefined;
-      const known = counts.get(userId);
-      // If it seems too many, workers may have taken some meanwhile.
-      return known !== undefined && known.waiting < max ? undefined : count(userId);
-    },
-    add: (userId) => {
-      const known = counts.get(userId);
-      if (known !== undefined) known.waiting += 1;
-    },
-  };
+/** The indexes of those that may wait, each one counted for those after it. Only for PostgreSQL. */
+export function* admitAll(q: Queries, calls: readonly NewWaiting[]): Steps<readonly number[]> {
+  const all = calls.map((_, n) => n);
+  const limited = calls.filter(({ waitingMax }) => waitingMax > 0);
+  if (limited.length === 0) return all;
+  const userIds = [...new Set(limited.map(({ userId }) => userId))];
+  yield* lockUsers(q, userIds);
+  const counts = yield* countWaitingOf(q, userIds, Math.max(...limited.map(({ waitingMax }) => waitingMax)));
+  return all.filter((n) => {
+    const { userId, waitingMax } = calls[n] as NewWaiting;
+    const count = counts.get(userId) ?? 0;
+    if (waitingMax > 0 && count >= waitingMax) return false;
+    counts.set(userId, count + 1);
+    return true;
+  });
 }

@@ -1,6 +1,7 @@
-// Counts the conversations of a user that wait for a worker.
+// Counts the conversations of users that wait for a worker.
 import { sql } from 'kysely';
-import { one, type Queries, read, type Steps } from '../../db/transaction.ts';
+import { one, prepared, type Queries, type Query, rows, type Steps } from '../../db/transaction.ts';
+import { isWaiting } from '../waitingUsers.ts';
 
 interface Count {
   readonly userId: number;
@@ -10,23 +11,42 @@ interface Count {
   readonly waitedMs?: number;
 }
 
-export function* countWaitingSteps(q: Queries, { userId, max, waitedMs }: Count): Steps<number> {
-  const waiting = q.build
-    .selectFrom('conversations')
-    .select('key')
-    .where('user_id', '=', userId)
-    .where('run_id', 'is', null)
-    // Written like the condition of the partial index, so that the index is used.
-    .where(sql<boolean>`status <> 'STOPPED'`)
-    .$if(waitedMs !== undefined, (query) =>
-      query.where('updated_at', '<=', sql<number>`${q.now} - ${waitedMs}`),
-    )
-    .limit(max)
-    .as('waiting');
-  const counted = yield* one(q.build.selectFrom(waiting).select((e) => e.fn.countAll<number>().as('count')));
-  return Number(counted?.count ?? 0);
+function count(q: Queries, { userId, max, waitedMs }: Count): Query<{ count: number }> {
+  const hasWaited = waitedMs === undefined ? sql`` : sql`and updated_at <= ${q.now} - ${waitedMs}`;
+  const query = sql<{ count: number }>`
+    select count(*) as count from (
+      select key from conversations where user_id = ${userId} and ${isWaiting} ${hasWaited} limit ${max}) as counted`;
+  return { compile: () => query.compile(q.build) };
 }
 
-export const countWaiting = read('conversations.countWaiting', countWaitingSteps);
+const countAll = prepared((q: Queries, { userId, max }: Count) => count(q, { userId, max }));
 
-export const waitingTransactions = [countWaiting];
+export function* countWaitingSteps(q: Queries, counted: Count): Steps<number> {
+  const found = yield* one(counted.waitedMs === undefined ? countAll(q, counted) : count(q, counted));
+  return Number(found?.count ?? 0);
+}
+
+interface UserCount {
+  readonly user_id: number;
+  readonly count: number;
+}
+
+/** Counts for several users with one statement. It has no name: a kept plan could date from when the table was small. */
+function countEach(q: Queries, userIds: readonly number[], max: number): Query<UserCount> {
+  const query = sql<UserCount>`
+    select named.user_id, (
+      select count(*) from (
+        select key from conversations where user_id = named.user_id and ${isWaiting} limit ${max}) as counted) as count
+    from unnest(${userIds}::bigint[]) as named (user_id)`;
+  return { compile: () => query.compile(q.build) };
+}
+
+/** How many conversations of each user wait, up to `max`. Only for PostgreSQL. */
+export function* countWaitingOf(
+  q: Queries,
+  userIds: readonly number[],
+  max: number,
+): Steps<Map<number, number>> {
+  const counted = yield* rows(countEach(q, userIds, max));
+  return new Map(counted.map(({ user_id, count }) => [user_id, Number(count)]));
+}

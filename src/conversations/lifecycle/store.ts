@@ -13,7 +13,7 @@ import { recordChange } from '../../events/changes/store.ts';
 import { deleteEvents, type EventText, insertEvents } from '../../events/store.ts';
 import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxStore.ts';
 import { choiceOf } from '../choice/store.ts';
-import { countWaitingSteps } from '../create/waitingStore.ts';
+import { areTooManyWaiting } from '../create/waiting.ts';
 import type { ConversationName } from '../id.ts';
 import { claimKey, releaseKey } from '../idempotency/store.ts';
 import {
@@ -28,6 +28,7 @@ import {
   setStatus,
 } from '../row.ts';
 import { reasonOf, type StopReason } from '../states.ts';
+import { lockUsers } from '../userLock.ts';
 import { keyedMessageSet, messageSet } from './messageSet.ts';
 import type { KeyedMessage, KeyedWakeOutcome, Outcome, Start, WakeOutcome } from './wake.ts';
 
@@ -71,8 +72,17 @@ export const stopConversation = write('lifecycle.stop', function* (q, input: Sto
   return { key: locked.key, status: 'STOPPED', changed: true };
 });
 
+/** Locks the user before the conversation, if the user's limit will matter. */
+function* lockUserOfStopped(q: Queries, { userId, id, waitingMax }: Start): Steps<void> {
+  if (waitingMax === 0 || q.kind === 'sqlite') return;
+  const found = yield* one(
+    q.build.selectFrom('conversations').select('status').where('user_id', '=', userId).where('id', '=', id),
+  );
+  if (found?.status === 'STOPPED') yield* lockUsers(q, [userId]);
+}
+
 function* wake(q: Queries, input: Start): Steps<WakeOutcome> {
-  const { userId, id, message, waking, waitingMax, at } = input;
+  const { userId, id, message, waking, at } = input;
   const count = message.length;
   const locked = (
     count === 0 ? yield* lockConversation(q, input) : yield* one(lockRowAndTakeIds(q, { userId, id, count }))
@@ -84,8 +94,7 @@ function* wake(q: Queries, input: Start): Steps<WakeOutcome> {
     if (count > 0) yield* recordDeliveries(q, { ...deliverySourceOf(locked), events });
     return { key: locked.key, status: locked.status, changed: count > 0, eventId: events.first };
   }
-  if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
-    return 'too_many';
+  if (yield* areTooManyWaiting(q, input)) return 'too_many';
   // The message comes first in the log.
   if (count > 0) yield* rows(setSaid(q, { key: locked.key, said: locked.next_event + 1 }));
   yield* setStatus(q, locked, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
@@ -93,13 +102,21 @@ function* wake(q: Queries, input: Start): Steps<WakeOutcome> {
 }
 
 /** Starts a stopped conversation, and adds the message if there is one. */
-export const startConversation = write('lifecycle.start', wake, messageSet);
+export const startConversation = write(
+  'lifecycle.start',
+  function* (q, input: Start): Steps<WakeOutcome> {
+    yield* lockUserOfStopped(q, input);
+    return yield* wake(q, input);
+  },
+  messageSet,
+);
 
 /** Adds a message once, however often it is sent with the same idempotency key. */
 export const addMessageOnce = repeatableWrite(
   'lifecycle.addMessageOnce',
   function* (q, input: KeyedMessage): Steps<KeyedWakeOutcome> {
     const { userId, id, idempotency, fingerprint } = input;
+    yield* lockUserOfStopped(q, input);
     const locked = yield* lockConversation(q, input);
     if (locked === undefined) return undefined;
     const claimed = yield* claimKey(
