@@ -384,9 +384,9 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         faults.first,
       ]);
     } catch (error) {
-      trace.end(error instanceof NextRun ? undefined : error);
       // If the run was stopped, lost or handed over, the end of its agent is not an error.
       if (signal.aborted) return;
+      trace.end(error instanceof NextRun ? undefined : error);
       // Records what is queued. The conversation stays RUNNING and is claimed again at once.
       if (error instanceof NextRun) await recorder.step({});
       else await recordEnd(recorder, error);

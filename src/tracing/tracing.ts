@@ -62,8 +62,8 @@ const errorCode = /^\w{1,40}$/;
 
 /** The code of an error, which says what happened without a word of a user. */
 export function errorTypeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
   if (error instanceof AppError) return error.code;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && errorCode.test(code) ? code : 'internal';
 }
 

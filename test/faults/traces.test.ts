@@ -17,6 +17,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const otherTraceId = '1bf7651916cd43dd8448eb211c80319d';
 const clientSpan = 'b7ad6b7169203331';
 const [internal, client, consumer] = [1, 3, 5];
+const failed = 2;
 
 /** Sends a model request as an agent does. */
 const program = `
@@ -104,9 +105,17 @@ describe('a trace', { timeout: 60_000 }, () => {
       'POST /api/conversations/:id/message',
     ]);
 
+    // A turn that its user stops has not failed.
+    await api.say(id, 'hang');
+    await until('the agent works', async () => (await api.info(id)).agent_state === 'running');
     await api.stop(id);
     for (const process of [api, worker]) process.send('SIGTERM');
     for (const process of [api, worker]) assert.equal((await process.ended()).code, 0);
+    const turns = receiver.spans().filter(({ name }) => name === 'invoke_agent fake');
+    assert.deepEqual(
+      turns.map(({ status }) => status === failed),
+      [false, false, false],
+    );
     assert.doesNotMatch(receiver.text(), /CANARY/i);
     assert.ok(!receiver.text().includes('in-the-url'));
   });
