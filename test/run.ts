@@ -48,10 +48,17 @@ const groups: Readonly<Record<string, Group>> = {
     minutesMax: 15,
     processes: 3,
   },
+  // Not part of `npm test`, like all that follow: each test starts the command line several times.
+  cli: {
+    files: ['test/cli/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 15,
+    processes: 2,
+  },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 15 },
-  // Not part of `npm test`: processes are killed and databases fail over at many moments, which takes minutes.
+  // Processes are killed and databases fail over at many moments, which takes minutes.
   recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
-  // Not part of `npm test`: they wait for locks on purpose.
+  // They wait for locks on purpose.
   interleavings: { files: ['test/simulation/interleavings.test.ts'], flags: [], minutesMax: 15 },
   // Each file has a browser of its own: two at a time.
   web: {
@@ -59,15 +66,15 @@ const groups: Readonly<Record<string, Group>> = {
     flags: ['--test-concurrency=2'],
     minutesMax: 15,
   },
-  // Not part of `npm test`: they need programs that not every machine has, and skip those that are missing.
+  // They need programs that not every machine has, and skip those that are missing.
   clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 15 },
-  // Not part of `npm test`, which has a short one.
+  // `npm test` has a short one.
   fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
-  // Not part of `npm test`: the linters and generators are installed for it.
+  // The linters and generators are installed for it.
   openapi: { files: ['test/openapi/*.test.ts'], flags: [], minutesMax: 20 },
-  // Not part of `npm test`: npm installs the package from the registry.
+  // npm installs the package from the registry.
   packaging: { files: ['test/packaging/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
-  // Not part of `npm test`: they install what others make, and take as long as that.
+  // They install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };
 

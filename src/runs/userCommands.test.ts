@@ -113,7 +113,11 @@ for (const kind of databaseKinds) {
       await next.reaches(id, 'RUNNING');
       const [result] = await results(next, id, 1);
       assert.equal(result?.extras?.['outcome'], 'unfinished');
-      await sendCommand(next, id, 'echo again >> started');
+      // It is refused as long as no run has the conversation again.
+      await until(
+        'it is accepted',
+        async () => (await sendCommand(next, id, 'echo again >> started')).status < 300,
+      );
       await results(next, id, 2);
       assert.equal(readFileSync(started, 'utf8'), 'once\nagain\n');
     });
