@@ -4,13 +4,14 @@ import type { BuildOptions, Plugin } from 'esbuild';
 
 /** Loaded when they are needed, if ever, so the build leaves them in their packages. */
 export const unbundled: readonly string[] = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
+const emptyRepository = 'workspaces/read/inside/emptyRepository';
 /** Read as they are. */
 const plain = [
   'models/models.json',
   'agents/profiles.json',
   'agents/settings',
   'sandbox/etc',
-  'workspaces/read/inside/emptyRepository',
+  emptyRepository,
 ];
 
 /**
@@ -74,6 +75,8 @@ export async function buildService(
     'src/bridge/inside.ts',
     'src/workspaces/read/inside/inspect.ts',
     'src/workspaces/write/inside/write.ts',
+    'src/workspaces/snapshots/inside/take.ts',
+    'src/workspaces/snapshots/inside/restore.ts',
   ];
   await esbuild.build({ ...common, entryPoints: inside });
   // With its libraries, for what is beside a program is not always there where it runs.
@@ -88,5 +91,7 @@ export async function buildService(
     minifyIdentifiers: true,
   });
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
+  // The program that takes snapshots has code of the other bundled into it, which looks for this beside itself.
+  cpSync(`src/${emptyRepository}`, `${out}/workspaces/snapshots/inside/emptyRepository`, { recursive: true });
   return true;
 }

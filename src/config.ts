@@ -2,6 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute, join, resolve } from 'node:path';
+import { type BlobLocation, parseBlobLocation } from './blobs/location.ts';
 import { RefusalError } from './errors.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './git/hosts.ts';
 import { modelHostsForm, parseModelHosts } from './models/hosts.ts';
@@ -147,6 +148,15 @@ function absoluteFolders(text: string | undefined): readonly string[] {
   const folders = (text ?? '').split(':').filter((folder) => folder !== '');
   if (!folders.every(isAbsolute)) throw new BadValue('must be absolute paths, separated by colons');
   return folders.map((folder) => resolve(folder));
+}
+
+/** An absolute path, or a bucket of S3. */
+function snapshotStore(text: string | undefined): BlobLocation | undefined {
+  if (text === undefined) return undefined;
+  const location = parseBlobLocation(text);
+  if (location === undefined)
+    throw new BadValue('must be an absolute path, or of the form s3://bucket/prefix');
+  return location;
 }
 
 const commandForm = 'must be the absolute path of a program, or a JSON list of it and its arguments';
@@ -441,6 +451,33 @@ const options = {
     help: 'How many files, folders and links one conversation may have.',
     shownDefault: '1000000',
     parse: (text = '1000000') => integer(1, 1_000_000_000)(text),
+  }),
+  snapshots: option({
+    env: 'PARLEY_SNAPSHOTS',
+    flag: 'snapshots',
+    group: 'Workspaces',
+    value: 'FOLDER|s3://BUCKET/PREFIX',
+    help: 'Where the files of conversations are stored after each turn, encrypted, so that another machine can go on with them: a folder that all machines share, or S3.',
+    shownDefault: 'none; the files stay on the machine that runs the conversation',
+    parse: snapshotStore,
+  }),
+  snapshotMb: option({
+    env: 'PARLEY_SNAPSHOT_MB',
+    flag: 'snapshot-mb',
+    group: 'Workspaces',
+    value: 'MB',
+    help: 'How many megabytes the snapshot of one conversation may have before compression. What does not fit is left out, and the log names it.',
+    shownDefault: '1000',
+    parse: (text = '1000') => integer(1, 100_000)(text),
+  }),
+  snapshotFiles: option({
+    env: 'PARLEY_SNAPSHOT_FILES',
+    flag: 'snapshot-files',
+    group: 'Workspaces',
+    value: 'N',
+    help: 'How many files, folders and links the snapshot of one conversation may have.',
+    shownDefault: '100000',
+    parse: (text = '100000') => integer(1, 1_000_000)(text),
   }),
   rateLimit: option({
     env: 'PARLEY_RATE_LIMIT',

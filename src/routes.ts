@@ -89,7 +89,7 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
   if (answers) acpRoutes(app, { version, onBackgroundError: services.onBackgroundError });
   if (answers && config.v0) v0Routes(app, services, failures);
   // Other processes use the workspaces of a worker.
-  workspaceRoutes(app, services.workspaces, services.passOn);
+  workspaceRoutes(app, services.workspaces, services.passOnReading);
   uploadRoutes(app, services.uploads, services.passOn);
   if (config.v0) v0UploadRoutes(app, services.uploads, services.passOn);
   healthRoutes(app, {

@@ -11,6 +11,7 @@ import { createConversations } from './conversations/create/service.ts';
 import { createFeedback } from './conversations/feedback/service.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
+import { findConversation } from './conversations/list/store.ts';
 import { readBacklog } from './conversations/run/backlogStore.ts';
 import { createSweep, defaultTimes } from './conversations/sweep/service.ts';
 import { releaseAll, type SweepTimes } from './conversations/sweep/store.ts';
@@ -121,6 +122,8 @@ function startWork(
     if (database.kind === 'sqlite') await database.run(releaseAll, { at: new Date().toISOString() });
   }
   closers.push(runtime.startRetention().close);
+  const sweep = runtime.startSnapshotSweep();
+  if (sweep !== undefined) closers.push(sweep.close);
   const worker = runtime.startWorker(clearUp().catch(onBackgroundError), deliverUploads);
   closers.push(runtime.closeNotifier, worker.close);
   return worker;
@@ -239,7 +242,16 @@ export function createServices(options: ServicesOptions) {
     times: times.worker,
     gatewayTimes: times.gateway,
   });
-  const { passOn, readFrom, close: closePassOn } = createPassOn(nodes);
+  closers.push(runtime.closeSnapshotStore);
+  const {
+    passOn,
+    passOnReading,
+    readFrom,
+    close: closePassOn,
+  } = createPassOn(nodes, async (name) => {
+    const found = await database.run(findConversation, name);
+    return found && runtime.findSnapshotTime(found.key);
+  });
   closers.push(closePassOn, nodes.close);
   const uploads = openUploads({ config, database, runtime, readFrom, closers, onBackgroundError });
   const worker =
@@ -308,7 +320,11 @@ export function createServices(options: ServicesOptions) {
   const workspaces = createWorkspaces({
     database,
     openWorkspace: (key, name) => runtime.openWorkspace(key, name, inspectionReadable),
+    openSnapshot: async (conversation, name) =>
+      runtime.snapshotReader?.open(name, conversation, inspectionReadable),
   });
+  const { snapshotReader } = runtime;
+  if (snapshotReader !== undefined) closers.push(snapshotReader.close);
   closers.push(workspaces.close);
   return {
     onBackgroundError,
@@ -361,6 +377,7 @@ export function createServices(options: ServicesOptions) {
     uploads,
     nodes,
     passOn,
+    passOnReading,
     webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
   };
 }

@@ -31,6 +31,7 @@ import { outboxAgeTransactions } from './webhooks/outboxAge.ts';
 import { outboxTransactions } from './webhooks/outboxStore.ts';
 import { webhookTransactions } from './webhooks/store.ts';
 import { workspaceTransactions } from './workspaces/prepare/store.ts';
+import { snapshotTransactions } from './workspaces/snapshots/store.ts';
 import { uploadTransactions } from './workspaces/write/store.ts';
 
 export const transactions: readonly AnyTransaction[] = [
@@ -61,6 +62,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...runtimeTransactions,
   ...workspaceTransactions,
   ...uploadTransactions,
+  ...snapshotTransactions,
   ...nodeTransactions,
   ...webhookTransactions,
   ...deliveryTransactions,

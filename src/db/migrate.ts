@@ -31,6 +31,7 @@ import { migrationKinds } from './migrations/0028-migration-kinds.ts';
 import { servingNodes } from './migrations/0029-serving-nodes.ts';
 import { trace } from './migrations/0030-trace.ts';
 import { runsByUser } from './migrations/0031-runs-by-user.ts';
+import { snapshots } from './migrations/0032-snapshots.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -66,6 +67,7 @@ export const migrations: readonly Migration[] = [
   servingNodes,
   trace,
   runsByUser,
+  snapshots,
 ];
 
 const advisoryLock = 7_265_108;

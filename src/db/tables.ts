@@ -178,6 +178,25 @@ export interface Tables {
   };
   /** Patches that workspaces start with, in Base64. They are kept for workspaces that have to be created again. */
   workspace_patches: { conversation_key: number; patch: string };
+  /** Where the files of a conversation are in the snapshot store. It exists before the first blob does. */
+  snapshots: {
+    /** Also the folder of its blobs. */
+    id: string;
+    conversation_key: number;
+    user_id: number;
+    conversation_id: string;
+    /** The key that encrypts the blobs. */
+    sealed: string;
+    /** The blob that lists all others; null until the first snapshot is complete. */
+    blob: string | null;
+    /** When its files were copied, in milliseconds since 1970. */
+    taken_at: number | null;
+    /** What the agent had been given by then: see `heard` of a conversation. */
+    heard: number | null;
+    created_at: number;
+    /** Since when nobody needs it. Its blobs are removed, and then the row. */
+    removed_at: number | null;
+  };
   /** What users think of their conversations. */
   feedback: {
     id: string;

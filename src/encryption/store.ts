@@ -66,16 +66,21 @@ export function* encryptedWithActiveKey(q: Queries, sealed: readonly string[]): 
 
 /** An encrypted text with its location and owner. */
 export interface EncryptedLocation {
-  readonly table: 'secrets' | 'conversations' | 'webhooks' | 'facts';
+  readonly table: 'secrets' | 'conversations' | 'webhooks' | 'snapshots' | 'facts';
   readonly userId: number;
-  /** The kind and name of a secret, the id of a conversation or webhook, or the name of a fact. */
+  /** The kind and name of a secret, the id of a conversation, webhook or snapshot, or the name of a fact. */
   readonly name: readonly string[];
   readonly encrypted: string;
   /** The internal key of a conversation; 0 elsewhere. */
   readonly key: number;
 }
 
-const ownerWords = { secrets: 'secret', conversations: 'conversation', webhooks: 'webhook' } as const;
+const ownerWords = {
+  secrets: 'secret',
+  conversations: 'conversation',
+  webhooks: 'webhook',
+  snapshots: 'snapshot',
+} as const;
 
 /** The owner that an encrypted text is bound to. */
 export function ownerOf({
@@ -120,6 +125,13 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       .where('sealed', 'not like', current)
       .limit(max),
   );
+  const snapshots = yield* rows(
+    q.build
+      .selectFrom('snapshots')
+      .select(['user_id', 'id', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
   const conversations = yield* rows(
     q.build
       .selectFrom('conversations')
@@ -144,6 +156,13 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       userId: w.user_id,
       name: [w.id],
       encrypted: w.sealed,
+      key: 0,
+    })),
+    ...snapshots.map((s) => ({
+      table: 'snapshots' as const,
+      userId: s.user_id,
+      name: [s.id],
+      encrypted: s.sealed,
       key: 0,
     })),
     ...conversations.map((c) => ({
@@ -182,6 +201,12 @@ function reencryptionQuery(
     case 'webhooks':
       return q.build
         .updateTable('webhooks')
+        .set({ sealed: reencrypted })
+        .where('id', '=', first)
+        .where('sealed', '=', encrypted);
+    case 'snapshots':
+      return q.build
+        .updateTable('snapshots')
         .set({ sealed: reencrypted })
         .where('id', '=', first)
         .where('sealed', '=', encrypted);

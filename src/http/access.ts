@@ -36,6 +36,8 @@ declare module 'fastify' {
     principal: Principal;
     /** Another process has checked this request and passed it on. */
     isPassedOn: boolean;
+    /** The machine that has the workspace is gone, but there is a snapshot. */
+    isNodeGone: boolean;
     /** The error for a caller over the rate limit, if the handler decides. */
     overRate: AppError | undefined;
     /** For work that must last until the response is sent. */

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
-import { conversationName } from '../conversations/id.ts';
+import { type ConversationName, conversationName } from '../conversations/id.ts';
 import type { Principal } from '../keys/principal.ts';
 import { type Nodes, unreachable } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
@@ -67,7 +67,13 @@ export function discardBody(body: Dispatcher.ResponseData['body']): void {
 export type PassOn = ReturnType<typeof createPassOn>['passOn'];
 export type ReadFrom = ReturnType<typeof createPassOn>['readFrom'];
 
-export function createPassOn(nodes: Nodes) {
+/** When the last snapshot of a conversation was taken; undefined if there is none. */
+type FindSnapshotTime = (name: ConversationName) => Promise<number | undefined>;
+
+/** Says that the files are those of a snapshot, and when that was taken. */
+const snapshotHeader = 'parley-snapshot-at';
+
+export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = async () => undefined) {
   let agent: Agent | undefined;
 
   async function openAgent(): Promise<Agent> {
@@ -140,6 +146,18 @@ export function createPassOn(nodes: Nodes) {
     if (origins !== undefined) await relay(origins, request, reply);
   };
 
+  /** The same for routes that only read: if the machine is gone, the route reads the last snapshot. */
+  const passOnReading: preHandlerAsyncHookHandler = async (request, reply) => {
+    if (request.isPassedOn) return;
+    const name = conversationName(request.principal, (request.params as { id: string }).id);
+    const origins = await nodes.findOthers(name);
+    if (origins === undefined) return;
+    const takenAt = origins.length === 0 ? await findSnapshotTime(name) : undefined;
+    if (takenAt === undefined) return relay(origins, request, reply);
+    request.isNodeGone = true;
+    reply.header(snapshotHeader, new Date(takenAt).toISOString());
+  };
+
   /** Sends a GET request of this process to another node. Throws if no process of the node can be reached. */
   async function readFrom(nodeId: string, url: string, principal: Principal, requestId: string) {
     const origins = await nodes.findUrls(nodeId);
@@ -155,5 +173,5 @@ export function createPassOn(nodes: Nodes) {
     throw unreachable(last);
   }
 
-  return { passOn, readFrom, close: async () => agent?.destroy() };
+  return { passOn, passOnReading, readFrom, close: async () => agent?.destroy() };
 }

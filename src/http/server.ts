@@ -204,6 +204,7 @@ export function createServer(options: ServerOptions): CreatedServer {
   app.addContentTypeParser('*', createBodyParser());
   app.decorateRequest('principal');
   app.decorateRequest('isPassedOn', false);
+  app.decorateRequest('isNodeGone', false);
   app.decorateRequest('overRate');
   app.decorateRequest('response');
   app.decorateRequest('span');

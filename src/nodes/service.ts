@@ -104,14 +104,13 @@ export function createNodes({
   }
 
   /**
-   * The URLs of the processes that have the workspace of a conversation; undefined if it is here or does not exist.
-   * Throws if no such process is alive.
+   * The URLs of the processes that have the workspace of a conversation; undefined if it is here or does not exist, and
+   * none if no such process is alive.
    */
   async function findOthers(name: ConversationName): Promise<readonly string[] | undefined> {
     if (!isCluster) return undefined;
     const found = await database.run(findWorkspaceNode, name);
     if (found === undefined || found.nodeId === null || found.nodeId === nodeId) return undefined;
-    if (found.urls.length === 0) throw unreachable();
     return found.urls;
   }
 

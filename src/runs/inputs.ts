@@ -64,6 +64,31 @@ interface InputsOptions {
   readonly searchUrl: string | undefined;
 }
 
+/** How the repository of a conversation is reached. */
+export type GitAccess = Pick<RunInputs, 'provider' | 'userHosts' | 'gitToken'>;
+
+function gitAccessOf(
+  settings: Settings,
+  userId: number,
+  named: string | null,
+  { provider_tokens_set: hosts }: FullSettings,
+): GitAccess {
+  const tokens = Object.keys(hosts ?? {}) as GitProvider[];
+  const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
+  return {
+    // If the user has a token for only one provider, that one is used.
+    provider: gitProviders.find((known) => known === named) ?? only,
+    userHosts: hosts ?? {},
+    gitToken: (provider) => settings.openSecret(userId, providerTokenKind, provider),
+  };
+}
+
+export type LoadGitAccess = (userId: number, namedProvider: string | null) => Promise<GitAccess>;
+
+export function createGitAccess(settings: Settings): LoadGitAccess {
+  return async (userId, named) => gitAccessOf(settings, userId, named, await settings.read(userId));
+}
+
 export function createInputs(options: InputsOptions) {
   const { database, settings, providerKeys, vault, searchUrl = defaultSearchUrl } = options;
 
@@ -112,8 +137,6 @@ export function createInputs(options: InputsOptions) {
     const request = JSON.parse(conversation.request) as NormalRequest;
     const { settings: stored, key: modelKey } = await providerKeys.modelOf(userId, conversation.llm_model);
     const full = withMode(stored, conversation.confirmation_mode);
-    const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
-    const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
     const searchKey = await settings.openSecret(userId, 'search_api_key', '');
     const mcp = withSearch(await mcpOf(conversation, request), searchUrl, searchKey);
     const customSecrets = await customSecretsOf(userId, full);
@@ -121,10 +144,7 @@ export function createInputs(options: InputsOptions) {
       settings: full,
       instructions: request.conversation_instructions,
       mcp,
-      // If the user has a token for only one provider, that one is used.
-      provider: gitProviders.find((known) => known === named) ?? only,
-      userHosts: full.provider_tokens_set ?? {},
-      gitToken: (provider) => settings.openSecret(userId, providerTokenKind, provider),
+      ...gitAccessOf(settings, userId, named, full),
       customSecrets,
       modelKey,
       readSettings: () => readCurrentSettings(conversation),

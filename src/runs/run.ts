@@ -14,6 +14,7 @@ import { agentStateChanged, approvalRequestExpired, cancelled, notice } from '..
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import type { StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createPolicies } from './approvals/policies.ts';
@@ -31,6 +32,7 @@ import { endEvents, NextRun, RunEnd } from './runEnd.ts';
 import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
+import { beginRunSnapshots, type RunSnapshots } from './runSnapshots.ts';
 import { createRunTrace } from './runTrace.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, runTurns } from './turns.ts';
@@ -43,7 +45,6 @@ const cancelGraceMs = 1_000;
 
 export interface AgentDependencies extends RunDependencies {
   readonly database: Database;
-  readonly nodeId: string;
   readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
   readonly fetchImage: FetchImage;
   /** The timeout of each answer of an agent until its session is open. */
@@ -80,10 +81,11 @@ function sessionOfAgent(
 function eventsFromPreviousRun(
   { question, workspace_node: node }: ClaimedConversation,
   nodeId: string,
+  snapshot: StoredSnapshot | undefined,
 ): NewEvent[] {
   return [
     ...(question === null ? [] : [approvalRequestExpired]),
-    ...(node === null || node === nodeId
+    ...(node === null || node === nodeId || snapshot !== undefined
       ? []
       : [notice('The conversation continues on another machine: changes that were not pushed are lost.')]),
   ];
@@ -129,11 +131,25 @@ async function refuseOtherAgent(
   if (findProfile(profiles, wanted)?.id !== agent.profile.id) throw new NextRun();
 }
 
+/** A session is in the home, and can be resumed if it lacks nothing but the turn that is open. */
+function sessionToResume(
+  { nodeId }: AgentDependencies,
+  { conversation }: RunContext,
+  environment: RunEnvironment,
+): string | null {
+  const { restored } = environment;
+  const { workspace_node: node, turn_from: from, heard } = conversation;
+  if (restored === undefined) return node === nodeId ? sessionOfAgent(conversation, environment) : null;
+  if ('failure' in restored || restored.heard < (from ?? heard)) return null;
+  return sessionOfAgent(conversation, environment);
+}
+
 async function converse(
   dependencies: AgentDependencies,
   context: RunContext,
   environment: RunEnvironment,
   listen: ClaimedRun['listen'],
+  snapshots: RunSnapshots | undefined,
 ) {
   const { database, nodeId, fetchImage, initializeMs, clock } = dependencies;
   const { conversation, inputs, recorder, signal, trace } = context;
@@ -192,7 +208,7 @@ async function converse(
   const cancelOnStop = () => signal.reason === 'stop' && watch(agent.cancel);
   signal.addEventListener('abort', cancelOnStop, { once: true });
 
-  const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, environment) : null;
+  const resume = sessionToResume(dependencies, context, environment);
   const session = await trace.part('open session', () =>
     openRunSession(agent, { environment, inputs, mode, resume }),
   );
@@ -282,7 +298,9 @@ async function converse(
       return toBlocks(given);
     },
     onPrompt,
+    onTurnEnd: (known) => snapshots?.turnEnded(known),
     beginTurn: async () => {
+      await snapshots?.ready();
       await refuseOtherAgent(dependencies, context, environment);
       await policies.refresh().catch(onError);
       await inputs.readHidden().then((values) => context.masking.hide(...values), onError);
@@ -352,6 +370,9 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       runId,
       onError: dependencies.onBackgroundError,
     });
+    const snapshot =
+      loaded.localFolder === undefined ? await dependencies.snapshots?.find(conversation.key) : undefined;
+    let snapshots: RunSnapshots | undefined;
     const context: RunContext = {
       runId,
       conversation,
@@ -363,6 +384,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       signal,
       isHeld,
       trace,
+      snapshot,
     };
     try {
       if (conversation.claims > claimsMax)
@@ -372,13 +394,14 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         );
       await recorder.step({
         runtimeStatus: 'STATUS$STARTING_RUNTIME',
-        events: eventsFromPreviousRun(conversation, dependencies.nodeId),
+        events: eventsFromPreviousRun(conversation, dependencies.nodeId, snapshot),
         progress: { question: null },
       });
       environment = await (dependencies.openEnvironment ?? openRunEnvironment)(dependencies, context);
       closeOnAbort(dependencies, environment, signal);
+      snapshots = beginRunSnapshots(dependencies, context);
       await Promise.race([
-        converse(dependencies, context, environment, listen),
+        converse(dependencies, context, environment, listen, snapshots),
         environment.full,
         environment.limits.overdue,
         faults.first,
@@ -394,6 +417,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       await environment?.close();
       trace.end();
       live.end();
+      await snapshots?.finish();
     }
   };
 }

@@ -19,6 +19,7 @@ import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Span } from '../tracing/tracing.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
+import type { Snapshots, StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import type { Delivery, UploadTarget } from '../workspaces/write/service.ts';
 import type { Notifier } from './approvals/notifyCommand.ts';
 import type { RunInputs } from './inputs.ts';
@@ -33,9 +34,13 @@ export type DeliverUploads = (target: UploadTarget) => Promise<Delivery>;
 /** What the runs of a process share. */
 export interface RunDependencies {
   readonly clock: Clock;
+  /** The id of this machine's data folder. */
+  readonly nodeId: string;
   readonly folders: Folders;
   readonly localFolders: LocalFolders;
   readonly deliverUploads: DeliverUploads;
+  /** Undefined if the operator has configured no store for them. */
+  readonly snapshots: Snapshots | undefined;
   readonly profiles: readonly Profile[];
   /** Agents that were installed into the data folder. */
   readonly agentsDir: string;
@@ -83,4 +88,6 @@ export interface RunContext {
   readonly signal: AbortSignal;
   readonly isHeld: () => boolean;
   readonly trace: RunTrace;
+  /** The last snapshot of the files, if there is one. */
+  readonly snapshot: StoredSnapshot | undefined;
 }

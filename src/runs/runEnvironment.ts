@@ -1,5 +1,6 @@
 // The environment of a run: the chosen agent, the open bridge and sandbox, and the prepared workspace.
 
+import { existsSync } from 'node:fs';
 import { decide, type Policy } from '../agents/acp/permissions.ts';
 import { type Choice as AgentChoice, chooseAgent } from '../agents/choose.ts';
 import type { Profile } from '../agents/profileSchema.ts';
@@ -14,7 +15,9 @@ import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { appliedText } from '../workspaces/prepare/applyPatch.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
-import { prepareWorkspace } from '../workspaces/prepare/prepare.ts';
+import { prepareWorkspace, type Restored } from '../workspaces/prepare/prepare.ts';
+import { snapshotReadable } from '../workspaces/snapshots/program.ts';
+import type { StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import { policyOf } from './approvals/policies.ts';
 import type { RunInputs } from './inputs.ts';
 import type { RunLimits } from './modelLimits.ts';
@@ -22,6 +25,7 @@ import { openRunBridge } from './runBridge.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
 import { RunEnd } from './runEnd.ts';
 import { openRunFolder } from './runFolder.ts';
+import { restoredNotice } from './snapshotNotices.ts';
 
 export interface RunEnvironment {
   readonly sandbox: OpenSandbox;
@@ -40,6 +44,8 @@ export interface RunEnvironment {
   readonly metrics: RunGateway['metrics'];
   /** The limits on model requests and their cost. */
   readonly limits: RunLimits;
+  /** Present if the workspace and home were to be restored from a snapshot. */
+  readonly restored?: Restored | undefined;
   /** Rejects when the workspace has become too large or the disk too full. */
   readonly full: Promise<never>;
   /** Ends everything of the run before it settles. */
@@ -115,13 +121,14 @@ interface WorkspaceNeeds {
   readonly remote: GitRemote | undefined;
   readonly git: GitHandler | undefined;
   readonly setupRefusal: string | undefined;
+  readonly snapshot: StoredSnapshot | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }
 
 async function prepare(
   { conversation, inputs, recorder, faults, masking, signal }: RunContext,
   needs: WorkspaceNeeds,
-) {
+): Promise<Restored | undefined> {
   const { git, ...rest } = needs;
   const { git_user_name: name, git_user_email: email } = inputs.settings;
   const prepared = await prepareWorkspace({
@@ -136,11 +143,23 @@ async function prepare(
     signal,
   });
   if (prepared.outcome === 'failed') throw new RunEnd('workspace_error', prepared.sentence);
+  const { restored } = prepared;
+  if (restored !== undefined) await recorder.add([restoredNotice(restored)]);
   if (prepared.applied !== undefined) await recorder.add([notice(appliedText(prepared.applied))]);
   if (prepared.setupFailure !== undefined) {
     const { sentence, output } = prepared.setupFailure;
     await recorder.add([errorEvent('SETUP_SCRIPT', `${sentence}\n${output}`)]);
   }
+  return restored;
+}
+
+/** Whether the files on this machine are not those of the last run. */
+function needsSnapshot(
+  { nodeId }: RunDependencies,
+  { conversation, snapshot }: RunContext,
+  { readyMark }: ConversationFolders,
+): boolean {
+  return snapshot !== undefined && (conversation.workspace_node !== nodeId || !existsSync(readyMark));
 }
 
 /** Refuses to start if the disk is nearly full, because the run would be stopped soon. */
@@ -209,6 +228,7 @@ export async function openRunEnvironment(
     bridge,
     close: closeBridge,
   } = await openRunBridge(dependencies, context, remote);
+  const snapshot = needsSnapshot(dependencies, context, folders) ? context.snapshot : undefined;
   const folder = await openRunFolder(dependencies, context, engine, folders).catch(async (error: unknown) => {
     await closeBridge();
     throw error;
@@ -217,7 +237,7 @@ export async function openRunEnvironment(
   const { workspace, readOnly } = folder;
   const { cgroups, records, onSandboxStart } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
-  const { readable } = agent.found;
+  const readable = [...agent.found.readable, ...(snapshot === undefined ? [] : snapshotReadable)];
   const open = () =>
     openSandbox({
       engine,
@@ -248,12 +268,15 @@ export async function openRunEnvironment(
   // A clone or setup script must not outlive the run.
   const abort = () => faults.watch(closeSandbox);
   signal.addEventListener('abort', abort, { once: true });
+  let restored: Restored | undefined;
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
-    const needs = { sandbox, folders, remote, git, setupRefusal, environment: variables };
+    const needs = { sandbox, folders, remote, git, setupRefusal, snapshot, environment: variables };
     // Nothing in a local folder is prepared: its user has done that.
     if (!folder.isLocal)
-      await trace.part('prepare workspace', () => Promise.race([prepare(context, needs), room.full]));
+      restored = await trace.part('prepare workspace', () =>
+        Promise.race([prepare(context, needs), room.full]),
+      );
   } catch (error) {
     await close();
     throw error;
@@ -267,5 +290,5 @@ export async function openRunEnvironment(
   };
   const { full } = room;
   const turns = { beginTurn, endTurn, metrics, limits };
-  return { sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, full, close };
+  return { sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, restored, full, close };
 }

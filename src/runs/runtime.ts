@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { imageBytesMax } from '../agents/acp/prompt.ts';
 import type { Profile } from '../agents/profileSchema.ts';
+import { openBlobStore } from '../blobs/openBlobStore.ts';
 import { createEgress } from '../bridge/egress.ts';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/id.ts';
@@ -33,11 +34,15 @@ import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
 import { createRetention } from '../workspaces/prepare/retention.ts';
+import { snapshotReadable } from '../workspaces/snapshots/program.ts';
+import { createSnapshots } from '../workspaces/snapshots/service.ts';
+import { createSnapshotSweep } from '../workspaces/snapshots/sweep.ts';
 import { createNotifier } from './approvals/notifyCommand.ts';
-import { createInputs } from './inputs.ts';
+import { createGitAccess, createInputs } from './inputs.ts';
 import { createImageFetch } from './prompts/images.ts';
 import { createRunAgent } from './run.ts';
 import type { DeliverUploads } from './runContext.ts';
+import { createSnapshotReader } from './snapshotReader.ts';
 import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
 
 const mb = 1_000_000;
@@ -123,6 +128,36 @@ export function createRuntime(options: RuntimeOptions) {
       onError: onBackgroundError,
     });
 
+  const store = config.snapshots && openBlobStore(config.snapshots);
+  const snapshots =
+    store &&
+    createSnapshots({
+      database,
+      vault,
+      store,
+      dataDir,
+      bytesMax: config.snapshotMb * mb,
+      filesMax: config.snapshotFiles,
+      freeMin: disk,
+      openWorkspace: (key, name) => openWorkspace(key, name, snapshotReadable),
+    });
+
+  const snapshotReader =
+    snapshots &&
+    createSnapshotReader({
+      snapshots,
+      dataDir,
+      sandboxes,
+      cgroups,
+      records,
+      loadGitAccess: createGitAccess(settings),
+      gitHosts: config.gitHosts,
+      allowPrivate,
+      freeMin: disk,
+      nextId,
+      onBackgroundError,
+    });
+
   /** Nothing is claimed before `ready` settles. */
   function startWorker(ready: Promise<unknown>, deliverUploads: DeliverUploads): Worker {
     const runAgent = createRunAgent({
@@ -132,6 +167,7 @@ export function createRuntime(options: RuntimeOptions) {
       loadInputs: createInputs({ database, settings, providerKeys, vault, searchUrl: config.searchUrl }),
       folders,
       localFolders: options.localFolders,
+      snapshots,
       deliverUploads,
       livePartials: options.livePartials,
       notifier,
@@ -229,7 +265,11 @@ export function createRuntime(options: RuntimeOptions) {
       const limits = kind === undefined ? cgroups.holds : limitsHold(kind, cgroups);
       return { kind, announcement, seccomp, limits };
     },
-    endOrphans: records.endOrphans,
+    /** Removes what processes of this machine have left when they were killed. */
+    endOrphans: async () => {
+      await records.endOrphans();
+      await snapshots?.removeLeftCopies();
+    },
     startWorker,
     closeNotifier: () => notifier?.close(),
     startRetention: () =>
@@ -242,9 +282,25 @@ export function createRuntime(options: RuntimeOptions) {
         nextId,
         onBackgroundError,
       }),
+    /** Undefined if there is no store for snapshots. */
+    startSnapshotSweep: () =>
+      store &&
+      createSnapshotSweep({
+        database,
+        store,
+        days: config.workspaceDays,
+        everyMs: retentionMs,
+        onBackgroundError,
+      }),
     openWorkspace,
     /** What the workspaces of the current runs held when they were last counted. */
     workspaceBytes: () => workspaceSizes.values().reduce((sum, bytes) => sum + bytes, 0),
+    /** When the last snapshot of a conversation was taken; undefined if there is none. */
+    findSnapshotTime: async (key: number) => (await snapshots?.find(key))?.takenAt,
+    /** Files of conversations whose machine is gone; undefined if there are no snapshots. */
+    snapshotReader,
+    /** Called when no run is left. */
+    closeSnapshotStore: () => store?.close(),
     /** What the folders of one conversation together may contain. */
     disk,
     /** The folders of a conversation on this machine; undefined if it has none. */

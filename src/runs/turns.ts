@@ -49,6 +49,8 @@ interface TurnsOptions {
   beginTurn(): Promise<void>;
   /** Throws if the conversation must stop. */
   endTurn(): void;
+  /** Called after a turn. The agent was given everything that the user said before this event. */
+  onTurnEnd(heard: number): void;
 }
 
 /** After its answer, the agent certainly has the messages of the turn and the start of its session. */
@@ -172,6 +174,7 @@ export async function runTurns(options: TurnsOptions): Promise<void> {
       await recorder.add(events);
     }
     turnFrom = progress.heard ?? heard;
+    options.onTurnEnd(turnFrom);
     options.endTurn();
     await recorder.step({
       events: idleEvents(),

@@ -43,6 +43,7 @@ const rooms: readonly string[] = [
   'git',
   'models',
   'outgoing',
+  'blobs',
   'config.ts',
   'tracing',
   'db',

@@ -204,6 +204,14 @@ export const deleteConversation = write(
     );
     for (const table of ['uploads', 'feedback', 'workspace_patches'] as const)
       yield* rows(q.build.deleteFrom(table).where('conversation_key', '=', locked.key));
+    // Its blobs are removed later, also if this process ends now.
+    yield* rows(
+      q.build
+        .updateTable('snapshots')
+        .set({ removed_at: q.now })
+        .where('conversation_key', '=', locked.key)
+        .where('removed_at', 'is', null),
+    );
     yield* forgetEventDeliveries(q, locked.key);
     const gone = changeOf(locked, null, null, input.at);
     yield* recordChange(q, locked.user_id, gone);

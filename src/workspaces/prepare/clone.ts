@@ -18,13 +18,15 @@ export interface GitContext {
   readonly signal: AbortSignal;
 }
 
-interface CloneOptions extends GitContext {
+export interface CloneOptions extends GitContext {
   /** Null for the default branch of the repository. */
   readonly branch: string | null;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
   readonly timeoutMs: number;
   readonly report: (name: string, detail?: string) => void;
+  /** Whether files are checked out; true by default. */
+  readonly checkout?: boolean;
 }
 
 /** The state of a workspace. */
@@ -80,9 +82,10 @@ export async function readWorkspaceState({
 }
 
 /** File contents are fetched only when they are needed, if the server supports that. */
-function argsOf(remote: GitRemote | undefined, branch: string | null): string[] {
+function argsOf({ remote, branch, checkout = true }: CloneOptions): string[] {
   if (remote === undefined) return ['init', '--quiet'];
   const flags = ['--origin=origin', '--filter=blob:none', '--no-recurse-submodules', '--progress'];
+  if (!checkout) flags.push('--no-checkout');
   return ['clone', ...flags, ...(branch === null ? [] : [`--branch=${branch}`]), '--', remote.url, '.'];
 }
 
@@ -91,7 +94,7 @@ export async function fillWorkspace(options: CloneOptions): Promise<WorkspaceSta
   const { remote, branch, timeoutMs, hostFault, report } = options;
   if (branch !== null && !isBranchName(branch)) return { fault: 'The branch name is not valid in Git.' };
   if (remote !== undefined) report('Cloning the repository');
-  const outcome = await run(options, argsOf(remote, branch), timeoutMs, createGitProgressReader(report));
+  const outcome = await run(options, argsOf(options), timeoutMs, createGitProgressReader(report));
   if (outcome.code === 0 && outcome.bound === undefined) return parseState(outcome.stdout);
   const path = remote?.path ?? 'the workspace';
   return { fault: cloneFailure(outcome, { path, branch, timeoutMs, fault: hostFault?.() }) };

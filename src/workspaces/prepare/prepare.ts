@@ -1,7 +1,8 @@
 // Prepares the workspace of a conversation: a clone of the selected branch or an empty repository, and its setup
 // script. A workspace that an earlier run has completed is kept.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { replaceFile } from '../../process/durableFiles.ts';
+import type { StoredSnapshot } from '../snapshots/service.ts';
 import { type AppliedPatch, applyPatch, type StartingPatch } from './applyPatch.ts';
 import {
   type CloneFault,
@@ -12,6 +13,7 @@ import {
 } from './clone.ts';
 import { type ConversationFolders, emptyFolder } from './folders.ts';
 import { createProgress, type ReportProgress } from './progress.ts';
+import { restoreSnapshot } from './restoreSnapshot.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
 
 /** Together less than the time limit of a start. */
@@ -29,6 +31,8 @@ export interface PrepareOptions extends GitContext {
   readonly branch: string | null;
   /** Reads the changes that the workspace starts with. Only called for a new workspace. */
   readonly loadPatch?: () => Promise<StartingPatch | undefined>;
+  /** Replaces the workspace and the home, whatever is there. */
+  readonly snapshot?: StoredSnapshot | undefined;
   /** The environment of the setup script. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why the setup script must not run, to follow "because"; undefined if it may. */
@@ -48,24 +52,56 @@ type Prepared =
       readonly setupFailure: SetupFailure | undefined;
       /** Absent unless changes were applied now. */
       readonly applied?: AppliedPatch;
+      /** Present if there was a snapshot to restore. */
+      readonly restored?: Restored;
     }
   | { readonly outcome: 'failed'; readonly sentence: string };
 
-type NewWorkspace = WorkspaceState & { readonly applied?: AppliedPatch };
+/** The snapshot that the workspace and home come from, or why they do not, as a sentence. */
+export type Restored = Pick<StoredSnapshot, 'takenAt' | 'heard'> | { readonly failure: string };
+
+type NewWorkspace = WorkspaceState & { readonly applied?: AppliedPatch; readonly restored?: Restored };
 type Report = ReturnType<typeof createProgress>['report'];
+
+async function createNew(
+  options: PrepareOptions,
+  timeoutMs: number,
+  report: Report,
+): Promise<NewWorkspace | CloneFault> {
+  await emptyFolder(options.folders.workspace);
+  const patch = await options.loadPatch?.();
+  const filled = await fillWorkspace({ ...options, timeoutMs, report });
+  if (patch !== undefined && !('fault' in filled)) report('Applying the changes of the local folder');
+  return patch === undefined || 'fault' in filled ? filled : applyPatch(options, patch);
+}
+
+/** What the workspace started with, such as a patch, is in the snapshot. */
+async function createFromSnapshot(
+  options: PrepareOptions,
+  snapshot: StoredSnapshot,
+  timeoutMs: number,
+  report: Report,
+): Promise<NewWorkspace | CloneFault> {
+  const restored = await restoreSnapshot({ ...options, snapshot, timeoutMs, report });
+  if ('fault' in restored) return restored;
+  if (!('notRestored' in restored)) return { ...restored, restored: snapshot };
+  await emptyFolder(options.folders.home);
+  const made = await createNew(options, timeoutMs, report);
+  return 'fault' in made ? made : { ...made, restored: { failure: restored.notRestored } };
+}
 
 async function make(
   options: PrepareOptions,
   timeoutMs: number,
   report: Report,
 ): Promise<NewWorkspace | CloneFault> {
-  const { workspace, readyMark } = options.folders;
-  await emptyFolder(workspace);
-  const patch = await options.loadPatch?.();
-  const filled = await fillWorkspace({ ...options, timeoutMs, report });
-  if (patch !== undefined && !('fault' in filled)) report('Applying the changes of the local folder');
-  const made = patch === undefined || 'fault' in filled ? filled : await applyPatch(options, patch);
-  if (!('fault' in made)) replaceFile(readyMark, '');
+  const { folders, snapshot } = options;
+  for (const mark of [folders.readyMark, folders.setupMark]) rmSync(mark, { force: true });
+  const made =
+    snapshot === undefined
+      ? await createNew(options, timeoutMs, report)
+      : await createFromSnapshot(options, snapshot, timeoutMs, report);
+  if (!('fault' in made)) replaceFile(folders.readyMark, '');
   return made;
 }
 
@@ -92,7 +128,7 @@ async function setUp(
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
   const { signal, folders, remote, sandbox } = options;
   if (remote !== undefined && sandbox.bridge === undefined) throw new Error('a clone needs the bridge');
-  const fresh = !existsSync(folders.readyMark);
+  const fresh = !existsSync(folders.readyMark) || options.snapshot !== undefined;
   if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
 
   const { cloneMs, setupMs } = { ...defaultTimes, ...options.times };
@@ -108,8 +144,8 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
         outcome: 'failed',
         sentence: 'The conversation was stopped while its workspace was prepared.',
       };
-    const { applied } = found;
-    return { outcome: 'ready', setupFailure, ...(applied && { applied }) };
+    const { applied, restored } = found;
+    return { outcome: 'ready', setupFailure, ...(applied && { applied }), ...(restored && { restored }) };
   } finally {
     end();
   }

@@ -99,7 +99,16 @@ export const finishRemoval = write('workspace.finish', function* (q, finish: Fin
       ...lockedColumns,
     ]),
   )) as LockedConversation | undefined;
-  if (held === undefined || (yield* isReported(q, held))) return false;
+  if (held === undefined) return false;
+  // The files are gone for good, so the next start must not find them in a snapshot.
+  yield* rows(
+    q.build
+      .updateTable('snapshots')
+      .set({ removed_at: q.now })
+      .where('conversation_key', '=', key)
+      .where('removed_at', 'is', null),
+  );
+  if (yield* isReported(q, held)) return false;
   yield* appendEvents(q, held, [event]);
   return true;
 });

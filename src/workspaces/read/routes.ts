@@ -43,10 +43,11 @@ function askingOf({
   principal,
   params,
   response,
+  isNodeGone,
 }: FastifyRequest<{ Params: { id: string } }>): WorkspaceRequest {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  return { principal, id: params.id, signal: gone.signal };
+  return { principal, id: params.id, signal: gone.signal, isNodeGone };
 }
 
 function gitRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {

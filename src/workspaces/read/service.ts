@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import { type ConversationName, conversationName, noConversation } from '../../conversations/id.ts';
 import { findConversation } from '../../conversations/list/store.ts';
+import type { Tables } from '../../db/tables.ts';
 import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { createGate } from '../../process/gate.ts';
@@ -19,9 +20,16 @@ import type { GitChange, GitDiff, PatchQuery, SelectedFile } from './schema.ts';
 /** Opens a sandbox without network on the workspace of a conversation; undefined if it has none on this machine. */
 type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
 
+/** Opens one on the files of its last snapshot; undefined if it has none. */
+type OpenSnapshot = (
+  conversation: Pick<Tables['conversations'], 'repository' | 'git_provider'> & { readonly key: number },
+  name: ConversationName,
+) => Promise<OpenSandbox | undefined>;
+
 interface WorkspacesOptions {
   readonly database: Database;
   readonly openWorkspace: OpenWorkspace;
+  readonly openSnapshot?: OpenSnapshot | undefined;
   readonly bounds?: Partial<InspectionBounds>;
 }
 
@@ -30,6 +38,8 @@ export interface WorkspaceRequest {
   readonly principal: Principal;
   readonly id: string;
   readonly signal: AbortSignal;
+  /** The machine that has the workspace is gone. */
+  readonly isNodeGone?: boolean;
 }
 
 const busy = 'Too many requests are reading workspaces; try again.';
@@ -44,17 +54,19 @@ function normalised(path: string): string {
   return parts.length === 0 ? '.' : parts.join('/');
 }
 
-export function createWorkspaces({ database, openWorkspace, bounds: given }: WorkspacesOptions) {
+export function createWorkspaces(options: WorkspacesOptions) {
+  const { database, openWorkspace, openSnapshot, bounds: given } = options;
   const bounds = { ...inspectionBounds, ...given };
   const inspections = createGate(inspectionGate, busy);
   const downloads = createGate(downloadGate, busy);
   const open = new Set<OpenSandbox>();
 
-  async function openSandboxFor({ principal, id }: WorkspaceRequest): Promise<OpenSandbox> {
+  async function openSandboxFor({ principal, id, isNodeGone }: WorkspaceRequest): Promise<OpenSandbox> {
     const name = conversationName(principal, id);
     const found = await database.run(findConversation, name);
     if (found === undefined) throw noConversation();
-    const sandbox = await openWorkspace(found.key, name);
+    const local = isNodeGone ? undefined : await openWorkspace(found.key, name);
+    const sandbox = local ?? (await openSnapshot?.(found, name));
     if (sandbox === undefined) throw noWorkspace();
     open.add(sandbox);
     return sandbox;

@@ -1,6 +1,6 @@
 // Runs git on the objects, index and files of a repository, but with our own configuration, so that no filter, monitor,
 // hook or diff program of the repository can run.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,6 +40,15 @@ export interface Repository {
   /** Runs git and returns its output. */
   git(...args: string[]): Promise<Buffer>;
   run(args: readonly string[], options?: RunOptions): Promise<Buffer>;
+  /** Starts git and returns its output as a stream, and whether it succeeded. */
+  start(args: readonly string[], input: Buffer): GitStream;
+  /** The names that git prints, separated by zero bytes, each byte as a character; git is ended after `max`. */
+  readNames(args: readonly string[], max: number): Promise<string[]>;
+}
+
+interface GitStream {
+  readonly output: AsyncIterable<Buffer>;
+  readonly ended: Promise<boolean>;
 }
 
 interface RunOptions {
@@ -150,6 +159,36 @@ export function openRepository(
     }
   }
 
+  function startGit(args: readonly string[], input: Buffer): GitStream {
+    const script = ['-c', limitScript, 'git', String(gitAddressBytesMax / 1_024)];
+    const child = spawn('sh', [...script, ...options, ...args], {
+      cwd: workTree,
+      env,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const ended = new Promise<boolean>((resolve) => {
+      child.once('error', () => resolve(false));
+      child.once('close', (code) => resolve(code === 0));
+    });
+    child.stdin.on('error', () => {}).end(input);
+    return { output: child.stdout, ended };
+  }
+
+  async function readNames(args: readonly string[], max: number): Promise<string[]> {
+    const { output, ended } = startGit(args, Buffer.alloc(0));
+    const names: string[] = [];
+    let rest = '';
+    // Leaving the loop closes the pipe, which ends git.
+    for await (const part of output) {
+      const words = (rest + part.toString('latin1')).split('\0');
+      rest = words.pop() ?? '';
+      for (const word of words) names.push(word);
+      if (names.length > max) return names;
+    }
+    if (!(await ended)) throw new Refused('odd_repository');
+    return names;
+  }
+
   const git = (...args: string[]) => runGit(args);
 
   async function base(): Promise<string> {
@@ -163,5 +202,5 @@ export function openRepository(
     return common === '' ? from : common;
   }
 
-  return { base, started: references.started, git, run: runGit };
+  return { base, started: references.started, git, run: runGit, start: startGit, readNames };
 }

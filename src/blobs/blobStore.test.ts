@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { startS3Server, useS3 } from '../../test/support/s3Server.ts';
+import { type BlobStore, BlobStoreError } from './blobStore.ts';
+import { createFolderStore } from './folderStore.ts';
+import { parseBlobLocation } from './location.ts';
+import { createS3Store } from './s3Store.ts';
+
+const { signal } = new AbortController();
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openS3(t: TestContext) {
+  const server = await startS3Server(t);
+  useS3(t, server);
+  const store = createS3Store({ kind: 's3', bucket: 'files', prefix: 'a/b/' });
+  t.after(() => store.close());
+  return { server, store };
+}
+
+const stores: Readonly<Record<string, (t: TestContext) => Promise<BlobStore>>> = {
+  'a folder': async (t) => createFolderStore(join(folderOf(t), 'new')),
+  S3: async (t) => (await openS3(t)).store,
+};
+
+for (const [name, open] of Object.entries(stores))
+  describe(`blobs in ${name}`, () => {
+    it('are read as they were written, listed, and removed', async (t) => {
+      const store = await open(t);
+      const bytes = Buffer.from([0, 255, 10, 13]);
+      for (const file of ['b1', 'b2', 'b3', 'b4', 'b5']) await store.put('f1', file, bytes, signal);
+      await store.put('f2', 'b1', Buffer.from('other'), signal);
+      assert.deepEqual(await store.get('f1', 'b1', 4, signal), bytes);
+      assert.deepEqual((await store.list('f1', 100, signal)).toSorted(), ['b1', 'b2', 'b3', 'b4', 'b5']);
+      assert.equal((await store.list('f1', 2, signal)).length, 2);
+      await store.remove('f1', ['b1', 'b2', 'b3', 'missing'], signal);
+      assert.deepEqual((await store.list('f1', 100, signal)).toSorted(), ['b4', 'b5']);
+      assert.equal(await store.get('f1', 'b1', 4, signal), undefined);
+      assert.equal((await store.get('f2', 'b1', 10, signal))?.toString(), 'other');
+    });
+
+    it('are not found if they are missing or too large', async (t) => {
+      const store = await open(t);
+      await store.put('f1', 'b1', Buffer.alloc(11), signal);
+      assert.equal(await store.get('f1', 'b1', 10, signal), undefined);
+      assert.equal(await store.get('f1', 'b2', 10, signal), undefined);
+      assert.deepEqual(await store.list('f9', 10, signal), []);
+    });
+
+    it('cannot have names that lead elsewhere', async (t) => {
+      const store = await open(t);
+      for (const bad of ['../x', 'a/b', '', '.', 'A'])
+        await assert.rejects(async () => store.put('f1', bad, Buffer.alloc(1), signal));
+    });
+  });
+
+describe('blobs in a folder', () => {
+  it('are private, and whole or not there', async (t) => {
+    const top = folderOf(t);
+    const store = createFolderStore(top);
+    await store.put('f1', 'b1', Buffer.from('x'), signal);
+    assert.equal(statSync(join(top, 'f1')).mode & 0o777, 0o700);
+    assert.equal(statSync(join(top, 'f1', 'b1')).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(join(top, 'f1')), ['b1']);
+  });
+
+  it('fail with the reason if the folder cannot be used', async (t) => {
+    const file = join(folderOf(t), 'file');
+    writeFileSync(file, '');
+    chmodSync(file, 0o600);
+    const store = createFolderStore(file);
+    await assert.rejects(store.put('f1', 'b1', Buffer.alloc(1), signal), BlobStoreError);
+    const late = AbortSignal.abort();
+    await assert.rejects(async () => store.get('f1', 'b1', 1, late));
+  });
+});
+
+describe('blobs in S3', () => {
+  it('are below the prefix in the bucket', async (t) => {
+    const { server, store } = await openS3(t);
+    await store.put('f1', 'b1', Buffer.from('x'), signal);
+    assert.deepEqual([...server.objects.keys()], ['files/a/b/f1/b1']);
+  });
+
+  it('fail with the name of the error, without credentials', async (t) => {
+    const { server, store } = await openS3(t);
+    server.failWith = { status: 403, code: 'AccessDenied' };
+    await assert.rejects(store.put('f1', 'b1', Buffer.alloc(1), signal), (error: Error) => {
+      assert.ok(error instanceof BlobStoreError);
+      assert.equal(error.message, 'S3 failed with AccessDenied (403)');
+      return true;
+    });
+    server.failWith = 'silence';
+    await assert.rejects(store.get('f1', 'b1', 1, AbortSignal.timeout(50)), BlobStoreError);
+  });
+});
+
+describe('the location of a blob store', () => {
+  it('is an absolute path or a bucket', () => {
+    assert.deepEqual(parseBlobLocation('/srv/a/'), { kind: 'folder', path: '/srv/a' });
+    assert.deepEqual(parseBlobLocation('s3://my-bucket'), { kind: 's3', bucket: 'my-bucket', prefix: '' });
+    assert.deepEqual(parseBlobLocation('s3://b.c/x/y/'), { kind: 's3', bucket: 'b.c', prefix: 'x/y/' });
+    for (const bad of ['a', './a', 's3://', 's3:///x', 'S3://bucket', 's3://b:c/x', 'https://bucket/x'])
+      assert.equal(parseBlobLocation(bad), undefined, bad);
+  });
+});

@@ -1,0 +1,150 @@
+// Snapshots keep the files of a conversation outside of the machine that runs it, so that another one can go on with
+// them.
+import { randomBytes } from 'node:crypto';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BlobStore } from '../../blobs/blobStore.ts';
+import type { ConversationName } from '../../conversations/id.ts';
+import type { Run } from '../../conversations/run/records.ts';
+import type { Database } from '../../db/transaction.ts';
+import { blobKeyBytes } from '../../encryption/encrypt.ts';
+import { ownerOf } from '../../encryption/store.ts';
+import { storeEncrypted } from '../../encryption/storeEncrypted.ts';
+import type { Vault } from '../../encryption/vault.ts';
+import { limitCalls } from '../../process/limitCalls.ts';
+import { type FreeMin, findDiskFault } from '../../sandbox/diskWatch.ts';
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
+import { copiesAtOnce, copyBytesMaxOf, fileBytesMax, gitAddressBytesMax, piecesMaxOf } from './bounds.ts';
+import { type Contents, createBlobBox, newBlobName, type Piece } from './contents.ts';
+import { copyFiles, NotCopied } from './copy.ts';
+import type { Summary } from './inside/sections.ts';
+import { createRunSnapshots, type OpenedSnapshot, type RunSnapshots } from './runSnapshots.ts';
+import { findSnapshot, openSnapshot, type SnapshotRow } from './store.ts';
+import { createSnapshotBlobs, type SnapshotBlobs } from './storeCalls.ts';
+
+/** Longer than a copy can wait until it is stored. */
+const leftMs = 60 * 60_000;
+
+interface SnapshotsOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly store: BlobStore;
+  readonly dataDir: string;
+  /** What a snapshot may hold. */
+  readonly bytesMax: number;
+  readonly filesMax: number;
+  readonly freeMin: FreeMin;
+  /** Opens a sandbox without network on the workspace and home of a conversation; undefined if it has none here. */
+  readonly openWorkspace: (key: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
+  readonly now?: () => number;
+}
+
+interface SnapshottedRun {
+  readonly run: Run;
+  readonly name: ConversationName;
+  /** The workspace is a clone. */
+  readonly hasRemote: boolean;
+  readonly isHeld: () => boolean;
+  readonly onSummary: (summary: Summary) => void;
+  readonly onFailure: (error: Error) => void;
+}
+
+/** A snapshot that can be restored. */
+export interface StoredSnapshot {
+  readonly id: string;
+  readonly takenAt: number;
+  /** The agent had been given what the user said before this event. */
+  readonly heard: number;
+  /** Reads what is in it. Throws DamagedSnapshot, and BlobStoreError if the store cannot be used. */
+  load(signal: AbortSignal): Promise<{ readonly contents: Contents; readonly blobs: SnapshotBlobs }>;
+}
+
+export type Snapshots = ReturnType<typeof createSnapshots>;
+
+export function createSnapshots(options: SnapshotsOptions) {
+  const { database, vault, store, dataDir, bytesMax, filesMax, openWorkspace, now = Date.now } = options;
+  const folder = join(dataDir, 'snapshots');
+  const limit = limitCalls(copiesAtOnce, () => new NotCopied('the run has ended'));
+  const limits = { bytesMax, filesMax, fileBytesMax: Math.min(fileBytesMax, bytesMax), gitAddressBytesMax };
+  const bounds = { piecesMax: piecesMaxOf(bytesMax), copyBytesMax: copyBytesMaxOf(bytesMax, filesMax) };
+
+  async function openBox(row: SnapshotRow): Promise<OpenedSnapshot> {
+    const owner = ownerOf({ table: 'snapshots', userId: row.user_id, name: [row.id] });
+    const key = Buffer.from(await vault.decrypt(row.sealed, owner), 'base64url');
+    return { row, box: createBlobBox(key, row) };
+  }
+
+  async function openFor(run: Run, { userId }: ConversationName): Promise<OpenedSnapshot | undefined> {
+    const id = newBlobName();
+    const key = randomBytes(blobKeyBytes).toString('base64url');
+    const opened = await storeEncrypted(vault, () => {
+      const sealed = vault.encrypt(key, ownerOf({ table: 'snapshots', userId, name: [id] }));
+      return database.run(openSnapshot, { ...run, id, sealed });
+    });
+    return opened.outcome === 'open' ? openBox(opened.row) : undefined;
+  }
+
+  /** A copy takes space until it is stored. */
+  async function checkDisk(): Promise<void> {
+    if ((await findDiskFault(dataDir, options.freeMin)) !== undefined)
+      throw new NotCopied('the disk of this machine is nearly full');
+  }
+
+  /** The snapshots of a run. */
+  function begin({ run, name, hasRemote, ...rest }: SnapshottedRun): RunSnapshots {
+    async function copy(
+      { box }: OpenedSnapshot,
+      known: ReadonlyMap<string, Piece>,
+      heard: number,
+      signal: AbortSignal,
+    ) {
+      await checkDisk();
+      const sandbox = await openWorkspace(run.key, name);
+      if (sandbox === undefined) return undefined;
+      try {
+        const request = { limits, home: sandbox.paths.home, hasRemote };
+        return await copyFiles({ sandbox, request, bounds, box, known, folder, heard, now, signal });
+      } finally {
+        await sandbox.close();
+      }
+    }
+    return createRunSnapshots({
+      database,
+      store,
+      run,
+      open: () => openFor(run, name),
+      copy: (opened, known, heard, signal) => limit(signal, () => copy(opened, known, heard, signal)),
+      ...rest,
+    });
+  }
+
+  /** The last good snapshot of a conversation; undefined if there is none. */
+  async function find(key: number): Promise<StoredSnapshot | undefined> {
+    const row = await database.run(findSnapshot, key);
+    if (row === undefined || row.blob === null) return undefined;
+    const { blob, taken_at: takenAt, heard } = row;
+    return {
+      id: blob,
+      takenAt: takenAt ?? 0,
+      heard: heard ?? 0,
+      load: async (signal) => {
+        const { box } = await openBox(row);
+        const blobs = createSnapshotBlobs(store, row.id, box);
+        return { contents: await blobs.getContents(blob, signal), blobs };
+      },
+    };
+  }
+
+  return {
+    begin,
+    find,
+    /** Removes copies that processes of this machine have left when they were killed. */
+    removeLeftCopies: async () => {
+      for (const name of await readdir(folder).catch(() => [])) {
+        const found = await stat(join(folder, name)).catch(() => undefined);
+        if (found !== undefined && now() - found.mtimeMs > leftMs)
+          await rm(join(folder, name), { recursive: true, force: true });
+      }
+    },
+  };
+}

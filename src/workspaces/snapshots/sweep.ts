@@ -1,0 +1,52 @@
+// Removes snapshots of conversations that were deleted, or stopped long ago. Any process can do it, and a crash in the
+// middle only means that the next pass goes on.
+import type { BlobStore } from '../../blobs/blobStore.ts';
+import type { Database } from '../../db/transaction.ts';
+import { repeat } from '../../process/repeat.ts';
+import { copyMsMax, storeCallMs, storeMsMax } from './bounds.ts';
+import { expireSnapshots, forgetSnapshot, listRemoved } from './store.ts';
+
+/** Snapshots that are looked at per pass; the next pass goes on after them. */
+const lookedAtMax = 1_000;
+/** Snapshots whose blobs are removed per pass. */
+const removedMax = 100;
+const blobsPerCall = 500;
+/** Calls for one snapshot per pass. */
+const callsMax = 200;
+const dayMs = 24 * 60 * 60_000;
+/** A run that has not noticed yet may write until then. */
+const writtenMs = copyMsMax + 2 * storeMsMax;
+
+interface SweepOptions {
+  readonly database: Database;
+  readonly store: BlobStore;
+  /** How many days the files of a stopped conversation are kept; 0 means for ever. */
+  readonly days: number;
+  readonly everyMs: number;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+export function createSnapshotSweep({ database, store, days, everyMs, onBackgroundError }: SweepOptions) {
+  const stoppedMs = days === 0 ? null : days * dayMs;
+  let after = '';
+
+  /** Returns whether none is left. */
+  async function removeBlobs(id: string): Promise<boolean> {
+    for (let calls = 0; calls < callsMax; calls++) {
+      const blobs = await store.list(id, blobsPerCall, AbortSignal.timeout(storeCallMs));
+      if (blobs.length === 0) return true;
+      await store.remove(id, blobs, AbortSignal.timeout(storeCallMs));
+    }
+    return false;
+  }
+
+  async function sweep(): Promise<void> {
+    after = (await database.run(expireSnapshots, { after, max: lookedAtMax, stoppedMs })) ?? '';
+    const removed = await database.run(listRemoved, { max: removedMax, sinceMs: writtenMs });
+    for (const { id, isOld } of removed)
+      if ((await removeBlobs(id)) && isOld) await database.run(forgetSnapshot, id);
+  }
+
+  const { run, stop } = repeat(sweep, everyMs, onBackgroundError);
+  return { sweep: run, close: stop };
+}

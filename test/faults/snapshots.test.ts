@@ -1,0 +1,93 @@
+// Real processes on two machines: one is killed, and the other goes on with its files.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { inspect } from '../support/inspect.ts';
+import { type TestEvent, writeAgents } from '../support/runs.ts';
+import { type S3Server, s3Variables, startS3Server } from '../support/s3Server.ts';
+import { temporaryFolder } from '../support/snapshots.ts';
+import { until } from '../support/until.ts';
+import { createWorkerSite } from '../support/workers.ts';
+
+const takeoverMax = 30_000;
+
+async function startSite(t: TestContext, snapshots: Record<string, string>) {
+  const { site, serve } = await createWorkerSite('postgres', t);
+  const shared = {
+    PARLEY_SECRET_KEY: randomBytes(32).toString('hex'),
+    SESSION_API_KEY: 'the-key-of-both',
+    ...snapshots,
+  };
+  const dataDir = site.createDir();
+  writeAgents(dataDir);
+  const stored = async (blob?: unknown) =>
+    until('a snapshot is complete', async () => {
+      const [row] = await inspect(site.storage, 'select blob, heard from snapshots where blob is not null');
+      return row !== undefined && row['blob'] !== blob && row['blob'];
+    });
+  return {
+    stored,
+    startFirst: () => serve(shared),
+    startSecond: () => serve({ ...shared, PARLEY_DATA_DIR: dataDir }),
+  };
+}
+
+const outputs = (events: readonly TestEvent[]) =>
+  events.filter(({ observation }) => observation === 'run').map(({ content }) => content);
+
+describe('a machine that is lost', { timeout: 120_000 }, () => {
+  it('leaves its files to another one, which continues in the middle of a turn', async (t) => {
+    const { stored, startFirst, startSecond } = await startSite(t, { PARLEY_SNAPSHOTS: temporaryFolder(t) });
+    const first = await startFirst();
+    await first.set({ agent: 'fake' });
+    const id = await first.create('really-run echo one >a.txt');
+    await stored();
+    await first.say(id, 'really-run echo two >a.txt; echo written\nhang');
+    await until('it works', async () => outputs(await first.events(id)).includes('written\n'));
+    first.send('SIGKILL');
+    const second = await startSecond();
+    await until(
+      'the other machine restores the files',
+      async () =>
+        (await second.events(id)).some(({ extras }) => extras?.['notice_id'] === 'SNAPSHOT_RESTORED'),
+      takeoverMax,
+    );
+    await second.cancel(id);
+    await second.say(id, 'really-run cat a.txt');
+    await until('its agent has them', async () => outputs(await second.events(id)).at(-1) === 'one\n');
+  });
+
+  it('leaves the last good snapshot if it dies while it stores the next one', async (t) => {
+    const s3: S3Server = await startS3Server(t);
+    const snapshots = { PARLEY_SNAPSHOTS: 's3://files/x', ...s3Variables(s3) };
+    const { stored, startFirst, startSecond } = await startSite(t, snapshots);
+    const first = await startFirst();
+    await first.set({ agent: 'fake' });
+    const id = await first.create('really-run echo one >a.txt');
+    const blob = await stored();
+    const puts = () => s3.requests.filter((request) => request.startsWith('PUT')).length;
+    const before = puts();
+    // The first blobs of the next snapshot arrive, but not all.
+    s3.failAfterPuts = 1;
+    await first.say(id, 'really-run echo two >a.txt');
+    await until('it stores the next one', () => puts() > before + 1);
+    first.send('SIGKILL');
+    await first.ended();
+    s3.failAfterPuts = undefined;
+    s3.failWith = undefined;
+    const second = await startSecond();
+    await second.say(id, 'really-run cat a.txt');
+    await until(
+      'it has the older files',
+      async () => outputs(await second.events(id)).at(-1) === 'one\n',
+      takeoverMax,
+    );
+    await stored(blob);
+    // What the first one had begun to store is removed.
+    const [row] = await until('the store is clean', async () => {
+      const count = s3.objects.size;
+      return count > 0 && count < 8 && [count];
+    });
+    assert.ok(row !== undefined);
+  });
+});

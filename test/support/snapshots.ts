@@ -1,0 +1,86 @@
+// Two machines with one database and one snapshot store, of which one is lost.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { createStorage, type StorageLocation, type TestStorage } from './databases.ts';
+import { inspect } from './inspect.ts';
+import { type Runs, type RunsOptions, startRuns } from './runs.ts';
+import { until } from './until.ts';
+
+interface After {
+  after(fn: () => Promise<void>): void;
+}
+
+export interface Machine extends Runs {
+  readonly storage: TestStorage;
+}
+
+export interface Cluster {
+  /** The folder of the snapshot store. */
+  readonly store: string;
+  /** Starts a service with a data folder of its own. */
+  startMachine(options?: RunsOptions): Promise<Machine>;
+  /** Starts it again with the same data folder. */
+  restartMachine(machine: Machine): Promise<Machine>;
+  /** Waits until a snapshot of the conversation with these turns is complete. */
+  stored(id: string, heard?: number): Promise<void>;
+  /** All blobs in the store. */
+  blobs(): string[];
+}
+
+export function temporaryFolder(t: After): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  t.after(async () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** On SQLite, each machine has a database of its own. */
+export async function createCluster(
+  t: After,
+  { kind = 'postgres', env = {} }: { kind?: DatabaseKind; env?: Record<string, string> } = {},
+): Promise<Cluster> {
+  const storage = await createStorage(kind);
+  const store = temporaryFolder(t);
+  t.after(() => storage.remove());
+  const common = {
+    SESSION_API_KEY: 'the-same-key-everywhere',
+    PARLEY_SECRET_KEY: '11'.repeat(32),
+    PARLEY_SNAPSHOTS: store,
+    ...env,
+  };
+  let latest: StorageLocation = storage;
+  async function start(machine: TestStorage, options: RunsOptions = {}): Promise<Machine> {
+    latest = machine;
+    const runs = await startRuns({ ...options, storage: machine, env: { ...common, ...options.env } }, t);
+    return { ...runs, storage: machine };
+  }
+  return {
+    store,
+    blobs: () =>
+      readdirSync(store, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name)),
+    startMachine: (options) =>
+      start({ ...storage, dataDir: temporaryFolder(t), remove: async () => {} }, options),
+    restartMachine: (machine) => start(machine.storage),
+    stored: async (id, heard = 1) => {
+      await until(
+        'the snapshot is complete',
+        async () => {
+          const [row] = await inspect(
+            latest,
+            `select snapshots.heard, conversations.heard as all_heard from snapshots join conversations on key = conversation_key
+             where conversations.id = '${id}' and blob is not null`,
+          );
+          return (
+            row !== undefined &&
+            Number(row['heard']) >= heard &&
+            Number(row['heard']) === Number(row['all_heard'])
+          );
+        },
+        20_000,
+      );
+    },
+  };
+}
