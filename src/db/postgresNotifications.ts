@@ -7,7 +7,12 @@ const channel = 'parley';
 /** PostgreSQL refuses more than 8,000. */
 const payloadBytesMax = 7_000;
 /** Notifications within this time are sent together. */
-const gatherMs = 5;
+const gatherMs = 2;
+/**
+ * The least time between two of them. Each is a transaction with a commit of its own, and those of all processes wait
+ * for each other, so that their number must not grow with the load.
+ */
+const pauseMs = 20;
 /** How many topics may wait to be sent. Changes of others are found by polling. */
 const topicsMax = 10_000;
 const retryMs = 1_000;
@@ -40,6 +45,7 @@ export function openPostgresNotifications({
   let client: GuardedClient | undefined;
   let gather: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
+  let sentAt = -pauseMs;
   let closed = false;
 
   function listen(): void {
@@ -79,6 +85,7 @@ export function openPostgresNotifications({
   async function send(): Promise<void> {
     clearTimeout(gather);
     gather = undefined;
+    sentAt = performance.now();
     const topics = [...outgoing];
     outgoing.clear();
     const sent = [...payloads(topics)].map((payload) =>
@@ -91,7 +98,8 @@ export function openPostgresNotifications({
   return {
     notify: (topics) => {
       for (const topic of topics) if (outgoing.size < topicsMax) outgoing.add(topic);
-      gather ??= setTimeout(() => void send(), gatherMs).unref();
+      const waitMs = Math.max(gatherMs, sentAt + pauseMs - performance.now());
+      gather ??= setTimeout(() => void send(), waitMs).unref();
     },
     close: async () => {
       closed = true;

@@ -100,6 +100,31 @@ describe('sets on PostgreSQL', () => {
     assert.equal(typeof outcome === 'object' && outcome.eventId, 1);
   });
 
+  it('do not wait for a set that waits for a lock', async (t) => {
+    const { database, create, append } = await open(t);
+    await create('c0');
+    const { blocked } = await whileLocked(
+      database,
+      'lock table changes in access exclusive mode',
+      async () => {
+        let isBlocked = true;
+        const creation = create('blocked').finally(() => {
+          isBlocked = false;
+        });
+        await until('a set waits', async () => {
+          const waiting =
+            "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%idempotency%'";
+          return (await inspect(database, waiting)).length > 0;
+        });
+        const outcome = await append('c0');
+        assert.equal(typeof outcome === 'object' && outcome.eventId, 1);
+        assert.ok(isBlocked);
+        return { blocked: creation };
+      },
+    );
+    assert.equal((await blocked).outcome, 'created');
+  });
+
   it('store nothing of a call whose deadline has passed, also after the database is free again', async (t) => {
     const { database, create } = await open(t);
     await whileLocked(database, 'lock table webhooks in access exclusive mode', async () => {

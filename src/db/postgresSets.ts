@@ -11,6 +11,12 @@ const setCharsMax = 1_000_000;
 const callCharsMax = 100_000;
 /** Sets that run at the same time, each on a connection. With more of them, each would be smaller. */
 const setConnectionsMax = 3;
+/**
+ * Small sets cost much for each of their calls. So fewer calls than this wait for a set that is running, to share the
+ * next one, but not longer than `besideMs`, because that set may be waiting for a lock.
+ */
+const besideCallsMin = 16;
+const besideMs = 5;
 /** How many calls may wait for their set. More get an error. */
 const waitingMax = 4_096;
 
@@ -20,6 +26,8 @@ interface Call {
   readonly claims: readonly string[];
   readonly chars: number;
   readonly deadline: number;
+  /** In terms of `performance.now()`. */
+  readonly since: number;
   readonly resolve: (out: unknown) => void;
   readonly reject: (error: unknown) => void;
   timer?: NodeJS.Timeout;
@@ -66,6 +74,8 @@ export function createSets(options: SetsOptions): Sets {
   let waiting = 0;
   let running = 0;
   let isScheduled = false;
+  /** There are too few calls for a set beside those that are running, and a timer will look again. */
+  let isDelayed = false;
 
   function schedule(): void {
     if (isScheduled || running >= setsMax) return;
@@ -103,9 +113,29 @@ export function createSets(options: SetsOptions): Sets {
     return taken;
   }
 
+  /** Milliseconds until these calls may start; 0 if that is now. */
+  function waitOf(calls: readonly Call[]): number {
+    if (running === 0 || calls.length >= besideCallsMin) return 0;
+    return Math.max(0, Math.ceil((calls[0]?.since ?? 0) + besideMs - performance.now()));
+  }
+
+  function startLater(waitMs: number): void {
+    if (isDelayed) return;
+    isDelayed = true;
+    setTimeout(() => {
+      isDelayed = false;
+      startSets();
+    }, waitMs);
+  }
+
   function startSets(): void {
     for (const [transaction, calls] of ready) {
       if (running >= setsMax) return;
+      const waitMs = waitOf(calls);
+      if (waitMs > 0) {
+        startLater(waitMs);
+        continue;
+      }
       // Deleted and set again, so that each transaction has its turn.
       ready.delete(transaction);
       const taken = take(calls);
@@ -125,8 +155,12 @@ export function createSets(options: SetsOptions): Sets {
   }
 
   async function runSet(transaction: AnyTransaction, calls: readonly Call[]): Promise<void> {
-    const { steps, keepsPlans = false } = transaction.set as SetForm<unknown, unknown>;
-    const set: Transaction<unknown[], ReadonlyMap<number, unknown>> = { ...transaction, steps, keepsPlans };
+    const { steps } = transaction.set as SetForm<unknown, unknown>;
+    const set: Transaction<unknown[], ReadonlyMap<number, unknown>> = {
+      ...transaction,
+      steps,
+      keepsPlans: true,
+    };
     const inputs = calls.map(({ input }) => input);
     const deadline = Math.min(...calls.map((call) => call.deadline));
     let results: ReadonlyMap<number, unknown> = new Map();
@@ -173,6 +207,7 @@ export function createSets(options: SetsOptions): Sets {
     const chars = set.sizeOf(input);
     if (chars > callCharsMax) return undefined;
     if (waiting >= waitingMax) return Promise.reject(tooManyWait());
+    const since = performance.now();
     return new Promise<Out>((resolve, reject) => {
       const call: Call = {
         transaction,
@@ -180,11 +215,12 @@ export function createSets(options: SetsOptions): Sets {
         claims,
         chars,
         deadline,
+        since,
         resolve: resolve as (out: unknown) => void,
         reject,
       };
       waiting += 1;
-      call.timer = setTimeout(() => expire(call), Math.max(0, deadline - performance.now()));
+      call.timer = setTimeout(() => expire(call), Math.max(0, deadline - since));
       admit(call);
     });
   }

@@ -32,10 +32,22 @@ export async function drive<Out>(client: pg.ClientBase, steps: Steps<Out>): Prom
 const divisionByZero = '22012';
 const dbNow = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
+/** A plan that was made while a table was small is bad when the table has grown. */
+const plansKeptMs = 1_000;
+const plansFrom = new WeakMap<pg.ClientBase, number>();
+
+/** Lets the transaction use plans of earlier ones, but none that is older than `plansKeptMs`. */
+function keepPlans(client: pg.ClientBase): string {
+  const mode = 'set local plan_cache_mode = force_generic_plan; ';
+  const now = performance.now();
+  if (now < (plansFrom.get(client) ?? 0) + plansKeptMs) return mode;
+  plansFrom.set(client, now);
+  return `discard plans; ${mode}`;
+}
+
 /** Begins the transaction and returns the deadline in the database's time, never later than ours. */
 async function begin(client: pg.ClientBase, { deadline, keepsPlans }: Attempt): Promise<number> {
-  const mode = keepsPlans ? 'set local plan_cache_mode = auto; ' : '';
-  const text = `begin; ${mode}select ${dbNow} as now`;
+  const text = `begin; ${keepsPlans ? keepPlans(client) : ''}select ${dbNow} as now`;
   const results = (await client.query(text)) as unknown as pg.QueryResult[];
   return Number(results.at(-1)?.rows[0]?.now) + Math.floor(deadline - performance.now());
 }

@@ -32,7 +32,7 @@ export interface Transaction<In, Out> {
   readonly repeatable: boolean;
   readonly steps: (q: Queries, input: In) => Steps<Out>;
   readonly set?: SetForm<In, Out>;
-  /** Its statements have the same plan for tables of any size, so that PostgreSQL may keep the plan. */
+  /** It runs so often that PostgreSQL keeps the plans of its prepared statements for a while. */
   readonly keepsPlans?: boolean;
 }
 
@@ -48,8 +48,6 @@ export interface SetForm<In, Out> {
   readonly claims: (input: In) => readonly string[] | undefined;
   /** The size of the input in characters, for the bound of a set. */
   readonly sizeOf: (input: In) => number;
-  /** See `keepsPlans` of a transaction. */
-  readonly keepsPlans?: boolean;
   /** Returns results by the index of their call. A call that has none changed nothing, and is run by itself. */
   readonly steps: (q: Queries, inputs: readonly In[]) => Steps<ReadonlyMap<number, Out>>;
 }

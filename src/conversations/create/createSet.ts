@@ -118,8 +118,6 @@ export const createSet: SetForm<NewConversation, CreateOutcome> = {
       : [conversation, keyClaim(c.userId, c.idempotency.keyHash)];
   },
   sizeOf: ({ request, title, events }) => request.length + title.length + charsOf(events),
-  // Those that keep a plan only insert.
-  keepsPlans: true,
   steps: function* (q, inputs): Steps<ReadonlyMap<number, CreateOutcome>> {
     const admitted = yield* admitAll(q, inputs);
     if (admitted.length === 0) return new Map();
