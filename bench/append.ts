@@ -6,14 +6,12 @@ import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database, DatabaseKind } from '../src/db/transaction.ts';
 import { eventText, userMessage } from '../src/events/shapes.ts';
 import { createStorage, databaseKinds } from '../test/support/databases.ts';
-import { compareWithPgbench } from './besidePgbench.ts';
 import { createConversations } from './conversations.ts';
 import { createMakers, createMany } from './creations.ts';
 import type { Lifetime } from './lifetime.ts';
 import { loadTarget, mediansOf, runLoad } from './loadProcess.ts';
-import { appends } from './pgbenchStatements.ts';
 import type { Plan } from './plan.ts';
-import { decimals, joinReports, type PartReport, type Table, whole } from './report.ts';
+import { decimals, type PartReport, type Table, whole } from './report.ts';
 import { message, sendMessage } from './requests.ts';
 import { startService } from './service.ts';
 import { median, spread } from './statistics.ts';
@@ -136,5 +134,5 @@ export async function measureAppend(lifetime: Lifetime, plan: Plan): Promise<Par
       rows: await atTheStore(plan),
     },
   ];
-  return joinReports([await compareWithPgbench(lifetime, plan, appends), { tables, figures: [] }]);
+  return { tables, figures: [] };
 }

@@ -1,29 +1,20 @@
 // Compares requests to the service on PostgreSQL with pgbench, which stores the same rows on the same server, in turns;
 // then measures times at half of the highest rate.
-import { createStorage, type TestStorage } from '../test/support/databases.ts';
+import { createStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Turn } from './load.ts';
 import { loadTarget, mediansOf, runLoad } from './loadProcess.ts';
 import { pgbenchFault, runPgbench } from './pgbench.ts';
+import { appends, type Comparison, creations } from './pgbenchStatements.ts';
 import type { Plan } from './plan.ts';
-import { atLeast, atMost, decimals, notMeasured, type PartReport, whole } from './report.ts';
-import type { Ask } from './requests.ts';
-import { type Service, startService } from './service.ts';
+import { atLeast, atMost, decimals, joinReports, notMeasured, type PartReport, whole } from './report.ts';
+import { startService } from './service.ts';
 import { median, spread } from './statistics.ts';
 
 const shareTarget = 0.8;
 const tailTarget = 5;
 /** Rows of a turn of pgbench have numbers of their own. */
 const turnNumbers = 1_000_000;
-
-export interface Comparison {
-  readonly name: string;
-  readonly title: string;
-  /** Prepares the service and returns its requests. */
-  readonly prepare: (service: Service, connections: number) => Promise<readonly Ask[]>;
-  /** The statement of pgbench, made from rows of the service in its database. */
-  readonly statement: (storage: TestStorage, connections: number) => Promise<string>;
-}
 
 interface Turns {
   readonly ours: readonly Turn[];
@@ -62,12 +53,8 @@ async function takeTurns(lifetime: Lifetime, plan: Plan, compared: Comparison): 
   return { ours, pgbench, half };
 }
 
-/** The comparison as a part of the report; says so if there is no pgbench. */
-export async function compareWithPgbench(
-  lifetime: Lifetime,
-  plan: Plan,
-  compared: Comparison,
-): Promise<PartReport> {
+/** One comparison; says so if there is no pgbench. */
+async function compareWithPgbench(lifetime: Lifetime, plan: Plan, compared: Comparison): Promise<PartReport> {
   const { connections } = plan.pgbench;
   const share = `${compared.name}, PostgreSQL, connections ${connections}: share of pgbench`;
   const tail = `${compared.name}, PostgreSQL, half of the highest rate: p99 to p50`;
@@ -114,4 +101,11 @@ export async function compareWithPgbench(
       atMost(tail, p99 / p50, tailTarget, decimals(1)),
     ],
   };
+}
+
+export async function measureBesidePgbench(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
+  return joinReports([
+    await compareWithPgbench(lifetime, plan, creations),
+    await compareWithPgbench(lifetime, plan, appends),
+  ]);
 }

@@ -1,10 +1,8 @@
 // The requests that are compared with a bare server, their numbers of connections, and the required shares.
-import { compareWithPgbench } from './besidePgbench.ts';
 import { type Case, compareAll } from './comparison.ts';
 import type { Lifetime } from './lifetime.ts';
-import { creations } from './pgbenchStatements.ts';
 import type { Plan } from './plan.ts';
-import { joinReports, type PartReport } from './report.ts';
+import type { PartReport } from './report.ts';
 import { getFull, getReduced, postConversation } from './requests.ts';
 
 const readTarget = 0.9;
@@ -45,7 +43,7 @@ export function measureSettings(lifetime: Lifetime, plan: Plan): Promise<PartRep
   return compareAll(lifetime, plan, 'Reading settings', [...cases, deployed]);
 }
 
-export async function measureConversations(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
+export function measureConversations(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const onSqlite = plan.connections.map(
     (connections): Case => ({
       name: 'POST conversation, SQLite',
@@ -70,8 +68,5 @@ export async function measureConversations(lifetime: Lifetime, plan: Plan): Prom
     target: createTarget,
   });
   const cases = [...onSqlite, deployed, onPostgres];
-  return joinReports([
-    await compareWithPgbench(lifetime, plan, creations),
-    await compareAll(lifetime, plan, 'Creating conversations, durably', cases),
-  ]);
+  return compareAll(lifetime, plan, 'Creating conversations, durably', cases);
 }

@@ -7,11 +7,16 @@ import { cpuUs } from './processes.ts';
 import { openSocket } from './sockets.ts';
 import { percentile } from './statistics.ts';
 
-export interface Target {
+export interface LoadedServer {
   readonly port: number;
   /** The process whose CPU time is measured. */
   readonly pid: number;
-  /** Each connection repeats one of them. */
+}
+
+export interface Target {
+  /** The processes of a service. Connections are distributed evenly. */
+  readonly servers: readonly LoadedServer[];
+  /** Each connection sends its share of them, one after the other, again and again. */
   readonly requests: readonly string[];
 }
 
@@ -30,14 +35,20 @@ export interface Turn {
   readonly requestsPerS: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** The CPU time of the server, all threads, per request; NaN if the system does not provide it. */
+  /** The CPU time of the servers, all threads, per request; NaN if the system does not provide it. */
   readonly cpuUs: number;
+  /** All answers, also those that are not counted in the rate. */
+  readonly answers: number;
 }
 
 const readBytes = 16_384;
 const latenciesMax = 2_000_000;
 
 const latencies = new Float64Array(latenciesMax);
+
+function cpuOf({ servers }: Target): number {
+  return servers.reduce((sum, { pid }) => sum + cpuUs(pid), 0);
+}
 
 interface Pace {
   readonly connections: number;
@@ -57,7 +68,8 @@ async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): 
   let busy = connections;
 
   async function openOne(number: number): Promise<{ socket: Socket; start: () => void }> {
-    const request = requests[number % requests.length] ?? '';
+    const { port = 0 } = target.servers[number % target.servers.length] ?? {};
+    let next = number;
     let askedAt = 0;
     let dueAt = 0;
     const read = answerReader(() => {
@@ -67,11 +79,12 @@ async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): 
       if (now < begin + ms) askInTime(now);
       else if (--busy === 0) ended.resolve();
     });
-    const socket = await openSocket(target.port, Buffer.allocUnsafe(readBytes), read);
+    const socket = await openSocket(port, Buffer.allocUnsafe(readBytes), read);
     socket.on('close', () => ended.reject(new Error('the server closed a connection')));
     function ask(): void {
       askedAt = performance.now();
-      socket.write(request);
+      socket.write(requests[next % requests.length] ?? '');
+      next += connections;
     }
     /** A request that an earlier one has delayed counts from when it was due. */
     function askInTime(now: number): void {
@@ -94,11 +107,11 @@ async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): 
   }
 
   const opened = await Promise.all(Array.from({ length: connections }, (_, number) => openOne(number)));
-  const cpuBefore = cpuUs(target.pid);
+  const cpuBefore = cpuOf(target);
   begin = performance.now() + settleMs;
   for (const { start } of opened) start();
   await ended.promise;
-  const cpu = cpuUs(target.pid) - cpuBefore;
+  const cpu = cpuOf(target) - cpuBefore;
   for (const { socket } of opened) socket.destroy();
   const sorted = latencies.subarray(0, count).sort();
   return {
@@ -106,6 +119,7 @@ async function turn(target: Target, { connections, settleMs, ms, perS }: Pace): 
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
     cpuUs: cpu / answers,
+    answers,
   };
 }
 

@@ -1,10 +1,19 @@
 // What pgbench does beside the service: one statement that stores the rows which the service stores for one request.
 // They are copied from rows of the service, so that both have the same size.
-import { withPostgres } from '../test/support/databases.ts';
-import type { Comparison } from './besidePgbench.ts';
+import { type TestStorage, withPostgres } from '../test/support/databases.ts';
 import { createConversations } from './conversations.ts';
 import { literal } from './pgbench.ts';
-import { postConversation, sendMessage } from './requests.ts';
+import { type Ask, postConversation, sendMessage } from './requests.ts';
+import type { Service } from './service.ts';
+
+export interface Comparison {
+  readonly name: string;
+  readonly title: string;
+  /** Prepares the service and returns its requests. */
+  readonly prepare: (service: Service, connections: number) => Promise<readonly Ask[]>;
+  /** The statement of pgbench, made from rows of the service in its database. */
+  readonly statement: (storage: TestStorage, connections: number) => Promise<string>;
+}
 
 const now = 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)';
 /** As long as the ids of the service, and growing with time on each connection. */

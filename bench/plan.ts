@@ -1,4 +1,5 @@
 // The length and size of each measurement: in full, and in a quick run that only shows that everything works.
+import type { Amount } from './fillPostgres.ts';
 
 interface Messages {
   /** Before those that are counted. */
@@ -71,6 +72,20 @@ export interface Plan {
   };
   /** Beside pgbench, in turns of whole seconds, in which pgbench also connects. */
   readonly pgbench: { readonly connections: number; readonly turns: number; readonly turnMs: number };
+  /** Several processes on one PostgreSQL. */
+  readonly cluster: {
+    readonly processes: readonly number[];
+    readonly small: Amount;
+    readonly large: Amount;
+    /** How many users send requests: a multiple of `connections`, so that no two connections share a user. */
+    readonly activeUsers: number;
+    readonly connections: number;
+    readonly turns: number;
+    readonly turnMs: number;
+    /** Leases of so many running conversations are renewed so many times. */
+    readonly renewals: { readonly runs: number; readonly rounds: number };
+    readonly streams: Messages & { readonly conversations: number; readonly readers: number };
+  };
   readonly append: { readonly connections: number; readonly rounds: number };
   readonly list: {
     readonly rounds: number;
@@ -119,6 +134,17 @@ export const fullPlan: Plan = {
     everyMs: 20,
   },
   pgbench: { connections: 64, turns: 7, turnMs: 4_000 },
+  cluster: {
+    processes: [1, 2, 4],
+    small: { users: 1_000, conversations: 10_000 },
+    large: { users: 100_000, conversations: 1_000_000 },
+    activeUsers: 960,
+    connections: 64,
+    turns: 4,
+    turnMs: 2_500,
+    renewals: { runs: 1_000, rounds: 20 },
+    streams: { conversations: 100, readers: 1_000, warmups: 100, counted: 300 },
+  },
   append: { connections: 64, rounds: 24 },
   list: { rounds: 6, pages: 1_000, searches: 10 },
 };
@@ -159,6 +185,17 @@ export const quickPlan: Plan = {
     everyMs: 20,
   },
   pgbench: { connections: 64, turns: 1, turnMs: 4_000 },
+  cluster: {
+    processes: [1, 2],
+    small: { users: 1_000, conversations: 2_000 },
+    large: { users: 2_000, conversations: 20_000 },
+    activeUsers: 960,
+    connections: 64,
+    turns: 1,
+    turnMs: 1_000,
+    renewals: { runs: 100, rounds: 2 },
+    streams: { conversations: 10, readers: 100, warmups: 5, counted: 20 },
+  },
   append: { connections: 64, rounds: 2 },
   list: { rounds: 2, pages: 200, searches: 2 },
 };

@@ -13,29 +13,49 @@ export function residentBytes(pid: number): number {
   return Number(text) * 1_024;
 }
 
+/** User and system time of a process, then those of its ended children; NaN if the system does not provide it. */
+function ticksOf(pid: number): readonly number[] {
+  try {
+    // After the name in brackets, which may contain anything, they are the fields from the 12th on.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return fields.slice(11, 15).map(Number);
+  } catch {
+    return [Number.NaN, Number.NaN, Number.NaN, Number.NaN];
+  }
+}
+
 /** The CPU time of a process so far, all threads; NaN if the system does not provide it. */
 export function cpuUs(pid: number): number {
+  const [user = 0, system = 0] = ticksOf(pid);
+  return (user + system) * usPerTick;
+}
+
+/** The process that has started this one; NaN if the system does not provide it. */
+export function parentOf(pid: number): number {
   try {
-    // After the name in brackets, which may contain anything, user and system time are the 12th and 13th field.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * usPerTick;
+    // The parent is the second field after the name.
+    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]);
   } catch {
     return Number.NaN;
   }
+}
+
+/**
+ * The CPU time of a process and of those that it has started, also if they have ended; NaN if the system does not
+ * provide it.
+ */
+export function familyCpuUs(pid: number): number {
+  const own = ticksOf(pid).reduce((sum, ticks) => sum + ticks, 0) * usPerTick;
+  // One may have ended since it was listed.
+  const children = childrenOf(pid).map(cpuUs).filter(Number.isFinite);
+  return children.reduce((sum, us) => sum + us, own);
 }
 
 /** The processes that a process has started and that run now; empty if the system does not provide it. */
 export function childrenOf(pid: number): number[] {
   if (!existsSync('/proc/self/stat')) return [];
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((child) => {
-    try {
-      // The parent is the second field after the name.
-      return Number(readFileSync(`/proc/${child}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]) === pid;
-    } catch {
-      return false;
-    }
-  });
+  return pids.map(Number).filter((child) => parentOf(child) === pid);
 }
 
 /** A monotonic clock that all processes of the machine share. */

@@ -1,10 +1,12 @@
-// `npm run bench [-- --quick] [--only NAME …]`: measures the service and prints Markdown on standard output,
-// its progress on standard error. Loopback only, bounded in time, and nothing is left behind.
+// `npm run bench [-- --quick] [--plots FOLDER] [NAME …]`: measures the service and prints Markdown on standard output,
+// its progress on standard error; `--only NAME` is the same as NAME. Loopback only, bounded in time, and nothing is left behind.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgresServer.ts';
 import { measureAcp } from './acp.ts';
 import { measureAgent } from './agent.ts';
 import { measureAppend } from './append.ts';
+import { measureBesidePgbench } from './besidePgbench.ts';
+import { measureCluster } from './cluster.ts';
 import { createFilledOnce, type FilledOnce } from './filled.ts';
 import { measureFlatness } from './flatness.ts';
 import { measureGateway } from './gateway.ts';
@@ -25,25 +27,45 @@ import { measureStore } from './store.ts';
 import { measureStreams } from './streams.ts';
 import { measureV0Sockets } from './v0Sockets.ts';
 
+interface Shared {
+  readonly filledOnce: FilledOnce;
+  /** The folder for charts; undefined if none are wanted. */
+  readonly plots: string | undefined;
+}
+
 interface Part {
   readonly name: string;
   readonly needsPostgres: boolean;
-  readonly measure: (lifetime: Lifetime, plan: Plan, filledOnce: FilledOnce) => Promise<PartReport>;
+  readonly measure: (lifetime: Lifetime, plan: Plan, shared: Shared) => Promise<PartReport>;
 }
 
 const parts: readonly Part[] = [
   { name: 'startup', needsPostgres: false, measure: measureStartup },
   { name: 'settings', needsPostgres: false, measure: measureSettings },
   { name: 'conversations', needsPostgres: true, measure: measureConversations },
+  { name: 'pgbench', needsPostgres: true, measure: measureBesidePgbench },
   { name: 'store', needsPostgres: true, measure: measureStore },
   { name: 'settings-writes', needsPostgres: true, measure: measureSettingsWrites },
   { name: 'append', needsPostgres: true, measure: measureAppend },
+  {
+    name: 'cluster',
+    needsPostgres: true,
+    measure: (lifetime, plan, { plots }) => measureCluster(lifetime, plan, plots),
+  },
   { name: 'streams', needsPostgres: false, measure: measureStreams },
   { name: 'partials', needsPostgres: false, measure: measurePartials },
   { name: 'acp', needsPostgres: false, measure: measureAcp },
   { name: 'v0-sockets', needsPostgres: false, measure: measureV0Sockets },
-  { name: 'flatness', needsPostgres: false, measure: measureFlatness },
-  { name: 'list', needsPostgres: false, measure: measureList },
+  {
+    name: 'flatness',
+    needsPostgres: false,
+    measure: (lifetime, plan, { filledOnce }) => measureFlatness(lifetime, plan, filledOnce),
+  },
+  {
+    name: 'list',
+    needsPostgres: false,
+    measure: (lifetime, plan, { filledOnce }) => measureList(lifetime, plan, filledOnce),
+  },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
   { name: 'agent', needsPostgres: false, measure: measureAgent },
   { name: 'long-conversation', needsPostgres: false, measure: measureLongConversation },
@@ -65,13 +87,16 @@ function chosenParts(only: readonly string[]): readonly Part[] {
 }
 
 async function run(lifetime: Lifetime): Promise<void> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
+      plots: { type: 'string' },
     },
   });
-  const chosen = chosenParts(values.only);
+  const only = [...values.only, ...positionals];
+  const chosen = chosenParts(only);
   const plan = values.quick ? quickPlan : fullPlan;
   process.stdout.write(`## Benchmark${values.quick ? ', quick pass: too short to trust' : ''}\n\n`);
   process.stdout.write(describeMachine());
@@ -81,14 +106,14 @@ async function run(lifetime: Lifetime): Promise<void> {
     lifetime.atEnd(() => postgres.stop());
     process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
   }
-  const filledOnce = createFilledOnce(plan);
+  const shared = { filledOnce: createFilledOnce(plan), plots: values.plots };
   const figures: Figure[] = [];
   for (const { measure } of chosen) {
-    const report = await measure(lifetime, plan, filledOnce);
+    const report = await measure(lifetime, plan, shared);
     process.stdout.write(report.tables.map(printTable).join(''));
     figures.push(...report.figures);
   }
-  process.stdout.write(printFigures([...figures, ...(values.only.length === 0 ? elsewhere : [])]));
+  process.stdout.write(printFigures([...figures, ...(only.length === 0 ? elsewhere : [])]));
 }
 
 const lifetime = createLifetime();

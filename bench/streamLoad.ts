@@ -5,14 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answerReader } from './answerReader.ts';
 import { answerParent } from './child.ts';
 import { eventReader } from './eventReader.ts';
+import type { LoadedServer } from './load.ts';
 import { cpuUs, residentBytes } from './processes.ts';
 import { openSocket } from './sockets.ts';
 import { median, percentile } from './statistics.ts';
 
 export interface StreamPlan {
-  readonly port: number;
-  /** The process of the service, whose memory and CPU time are measured. */
-  readonly pid: number;
+  /**
+   * The processes of the service, whose memory and CPU time are measured. The first one gets the messages; the
+   * subscribers of each conversation are distributed evenly.
+   */
+  readonly servers: readonly LoadedServer[];
   /** The requests that stream each conversation. Subscribers are distributed evenly. */
   readonly follows: readonly string[];
   /** The requests that send a message to the same conversations. */
@@ -43,6 +46,7 @@ export interface StreamResult {
   readonly lastMs: number;
   /** The CPU time of the service, all threads, for one message to one subscriber. */
   readonly cpuUs: number;
+  readonly deliveries: number;
 }
 
 const readBytes = 65_536;
@@ -85,6 +89,7 @@ function failOnClose(socket: Socket): void {
 async function openReaders(plan: StreamPlan, note: () => void): Promise<void> {
   // Only one callback at a time uses it.
   const buffer = Buffer.allocUnsafe(readBytes);
+  const { servers } = plan;
   const follows = plan.follows.map((request) => Buffer.from(request));
   let begun = 0;
   async function openOne(number: number): Promise<void> {
@@ -93,7 +98,8 @@ async function openReaders(plan: StreamPlan, note: () => void): Promise<void> {
       if (id > plan.lastEvent) note();
       else if (id === plan.lastEvent) caughtUp.resolve();
     });
-    const socket = await openSocket(plan.port, buffer, read);
+    const { port = 0 } = servers[Math.floor(number / follows.length) % servers.length] ?? {};
+    const socket = await openSocket(port, buffer, read);
     failOnClose(socket);
     socket.write(follows[number % follows.length] ?? '');
     await caughtUp.promise;
@@ -104,7 +110,8 @@ async function openReaders(plan: StreamPlan, note: () => void): Promise<void> {
   await Promise.all(Array.from({ length: openingMax }, repeat));
 }
 
-async function openWriter({ port, messages }: StreamPlan) {
+async function openWriter({ servers, messages }: StreamPlan) {
+  const { port = 0 } = servers[0] ?? {};
   const requests = messages.map((message) => Buffer.from(message));
   let answered = Promise.withResolvers<number>();
   const read = answerReader(() => answered.resolve(performance.now()));
@@ -129,14 +136,15 @@ function since(messages: readonly Message[], begin: (message: Message) => number
 }
 
 async function run(plan: StreamPlan): Promise<StreamResult> {
-  const { pid, readers, warmups, counted, settleMs } = plan;
+  const { servers, readers, warmups, counted, settleMs } = plan;
+  const sum = (of: (pid: number) => number) => servers.reduce((total, { pid }) => total + of(pid), 0);
   const arrivals = createArrivals(readers);
-  const before = residentBytes(pid);
+  const before = sum(residentBytes);
   const openAt = performance.now();
   await openReaders(plan, arrivals.note);
   const openMs = performance.now() - openAt;
   await sleep(settleMs);
-  const open = residentBytes(pid);
+  const open = sum(residentBytes);
   // Opened only now, because the service closes idle connections.
   const write = await openWriter(plan);
 
@@ -148,18 +156,19 @@ async function run(plan: StreamPlan): Promise<StreamResult> {
   }
   for (let number = 0; number < warmups; number++) await sendOne(number);
   const messages: Message[] = [];
-  const cpuBefore = cpuUs(pid);
+  const cpuBefore = sum(cpuUs);
   for (let number = 0; number < counted; number++) messages.push(await sendOne(number));
-  const cpu = cpuUs(pid) - cpuBefore;
-  const deliveries = messages.reduce((sum, { deliveredAt }) => sum + deliveredAt.length, 0);
+  const cpu = sum(cpuUs) - cpuBefore;
+  const deliveries = messages.reduce((count, { deliveredAt }) => count + deliveredAt.length, 0);
   return {
     openMs,
-    bytes: { before, open, after: residentBytes(pid) },
+    bytes: { before, open, after: sum(residentBytes) },
     answerMs: median(messages.map(({ sentAt, answeredAt }) => answeredAt - sentAt)),
     fromSend: since(messages, ({ sentAt }) => sentAt),
     fromAnswer: since(messages, ({ answeredAt }) => answeredAt),
     lastMs: median(messages.map(({ sentAt, deliveredAt }) => Math.max(...deliveredAt) - sentAt)),
     cpuUs: cpu / deliveries,
+    deliveries,
   };
 }
 

@@ -5,6 +5,7 @@ import { createStorage } from '../test/support/databases.ts';
 import { runChild } from './child.ts';
 import { createConversations } from './conversations.ts';
 import type { Lifetime } from './lifetime.ts';
+import { loadedServer } from './loadProcess.ts';
 import type { Plan } from './plan.ts';
 import { openFilesMax } from './processes.ts';
 import { atLeast, decimals, type PartReport, whole } from './report.ts';
@@ -60,12 +61,11 @@ async function measure(lifetime: Lifetime, plan: Plan, crowd: Audience): Promise
   process.stderr.write(`streams: ${whole(readers)} readers of ${whole(conversations)} …\n`);
   const storage = await createStorage('sqlite');
   const service = await startService(lifetime, storage);
-  const { url, pid } = service;
+  const { url } = service;
   const ids = await createConversations(url, conversations);
   await sleep(settleMs);
   const streamPlan: StreamPlan = {
-    port: Number(new URL(url).port),
-    pid,
+    servers: [loadedServer(service)],
     follows: ids.map((id) => wireRequest(followConversation(id), url)),
     messages: ids.map((id) => wireRequest(sendMessage(id), url)),
     lastEvent,
