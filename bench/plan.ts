@@ -87,6 +87,13 @@ export interface Plan {
     readonly streams: Messages & { readonly conversations: number; readonly readers: number };
   };
   readonly append: { readonly connections: number; readonly rounds: number };
+  readonly fairness: {
+    readonly rounds: number;
+    /** In a round. */
+    readonly claims: number;
+    /** Users with one conversation beside the one with a long queue. */
+    readonly users: number;
+  };
   readonly list: {
     readonly rounds: number;
     /** Pages in a round at the store. */
@@ -146,6 +153,7 @@ export const fullPlan: Plan = {
     streams: { conversations: 100, readers: 1_000, warmups: 100, counted: 300 },
   },
   append: { connections: 64, rounds: 24 },
+  fairness: { rounds: 9, claims: 50, users: 60 },
   list: { rounds: 6, pages: 1_000, searches: 10 },
 };
 
@@ -197,5 +205,6 @@ export const quickPlan: Plan = {
     streams: { conversations: 10, readers: 100, warmups: 5, counted: 20 },
   },
   append: { connections: 64, rounds: 2 },
+  fairness: { rounds: 3, claims: 20, users: 40 },
   list: { rounds: 2, pages: 200, searches: 2 },
 };

@@ -7,6 +7,7 @@ import { measureAgent } from './agent.ts';
 import { measureAppend } from './append.ts';
 import { measureBesidePgbench } from './besidePgbench.ts';
 import { measureCluster } from './cluster.ts';
+import { measureFairness } from './fairness.ts';
 import { createFilledOnce, type FilledOnce } from './filled.ts';
 import { measureFlatness } from './flatness.ts';
 import { measureGateway } from './gateway.ts';
@@ -66,6 +67,7 @@ const parts: readonly Part[] = [
     needsPostgres: false,
     measure: (lifetime, plan, { filledOnce }) => measureList(lifetime, plan, filledOnce),
   },
+  { name: 'fairness', needsPostgres: true, measure: measureFairness },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
   { name: 'agent', needsPostgres: false, measure: measureAgent },
   { name: 'long-conversation', needsPostgres: false, measure: measureLongConversation },

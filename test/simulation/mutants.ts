@@ -452,8 +452,8 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: claimStore,
-        from: "run_id is null and status <> 'STOPPED'\n        order by key",
-        to: "status <> 'STOPPED'\n        order by key",
+        from: "run_id is null and status <> 'STOPPED'\n        order by user_id, key",
+        to: "status <> 'STOPPED'\n        order by user_id, key",
       },
     ],
     breaks: ['claim and claim'],
@@ -464,7 +464,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: claimStore,
-        from: "run_id is null and status <> 'STOPPED'\n        order by key",
+        from: "run_id is null and status <> 'STOPPED'\n        order by user_id, key",
         to: 'run_id is null\n        order by key',
       },
     ],

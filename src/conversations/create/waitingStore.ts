@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps } from '../../db/transaction.ts';
 import { isWaiting } from '../waitingUsers.ts';
 
+// The order of user and key makes sure that the index of waiting conversations is used, see run/claimStore.ts.
+
 interface Count {
   readonly userId: number;
   /** The count stops here. */
@@ -15,7 +17,8 @@ function count(q: Queries, { userId, max, waitedMs }: Count): Query<{ count: num
   const hasWaited = waitedMs === undefined ? sql`` : sql`and updated_at <= ${q.now} - ${waitedMs}`;
   const query = sql<{ count: number }>`
     select count(*) as count from (
-      select key from conversations where user_id = ${userId} and ${isWaiting} ${hasWaited} limit ${max}) as counted`;
+      select key from conversations where user_id between ${userId} and ${userId} and ${isWaiting} ${hasWaited}
+      order by user_id, key limit ${max}) as counted`;
   return { compile: () => query.compile(q.build) };
 }
 
@@ -36,7 +39,8 @@ function countEach(q: Queries, userIds: readonly number[], max: number): Query<U
   const query = sql<UserCount>`
     select named.user_id, (
       select count(*) from (
-        select key from conversations where user_id = named.user_id and ${isWaiting} limit ${max}) as counted) as count
+        select key from conversations where user_id between named.user_id and named.user_id and ${isWaiting}
+        order by user_id, key limit ${max}) as counted) as count
     from unnest(${userIds}::bigint[]) as named (user_id)`;
   return { compile: () => query.compile(q.build) };
 }

@@ -93,7 +93,11 @@ interface WaitingUser {
   readonly runs: number;
 }
 
-/** Waiting users, in the order of their ids. It jumps from user to user in the index instead of reading every row. */
+/**
+ * Waiting users, in the order of their ids. It jumps from user to user in the index instead of reading every row. Only that
+ * index has the order of user and key. With `user_id =` alone, PostgreSQL would look for a user with few conversations among
+ * all rows in the order of the key, if it believes that most rows belong to that user.
+ */
 const listUsers = prepared(
   (q: Queries, { after, max }: { after: number; max: number }): Query<WaitingUser> => {
     const query = sql<WaitingUser>`
@@ -103,7 +107,8 @@ const listUsers = prepared(
       select (select min(user_id) from conversations where ${isWaiting} and user_id > waiting.user_id), n + 1
       from waiting where user_id is not null and n < ${max})
     select user_id,
-      (select min(key) from conversations where ${isWaiting} and user_id = waiting.user_id) as key,
+      (select key from conversations where ${isWaiting} and user_id >= waiting.user_id
+        order by user_id, key limit 1) as key,
       (select count(*) from conversations where run_id is not null and user_id = waiting.user_id) as runs
     from waiting where user_id is not null`;
     return { compile: () => query.compile(q.build) };
@@ -158,8 +163,8 @@ const takeOldest = prepared((q: Queries, claim: Claim & { userId: number }) =>
       '=',
       sql<number>`(
         select key from conversations
-        where user_id = ${claim.userId} and run_id is null and status <> 'STOPPED'
-        order by key limit 1 ${q.kind === 'postgres' ? sql`for no key update skip locked` : sql``})`,
+        where user_id between ${claim.userId} and ${claim.userId} and run_id is null and status <> 'STOPPED'
+        order by user_id, key limit 1 ${q.kind === 'postgres' ? sql`for no key update skip locked` : sql``})`,
     )
     .returning([
       ...claimedColumns,
