@@ -62,10 +62,12 @@ async function measureOperation(
     half: [] as CostlyTurn[],
   }));
   for (const { target } of measured) await measureTurn(lifetime, meter, plan, target);
+  // The order alternates.
+  const inOrder = (turn: number) => (turn % 2 === 0 ? measured : measured.toReversed());
   for (let turn = 0; turn < plan.turns; turn++)
-    for (const { target, full } of measured) full.push(await measureTurn(lifetime, meter, plan, target));
+    for (const { target, full } of inOrder(turn)) full.push(await measureTurn(lifetime, meter, plan, target));
   for (let turn = 0; turn < plan.turns; turn++)
-    for (const { target, full, half } of measured)
+    for (const { target, full, half } of inOrder(turn))
       half.push(await measureTurn(lifetime, meter, plan, target, mediansOf(full).rate / 2));
   return measured.map(({ conversations, processes, full, half }) => ({
     operation: name,
