@@ -1,7 +1,7 @@
 // Repositories and homes that try to break snapshots, or to run something while they are taken or restored.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commit, git } from '../../../test/support/gitServer.ts';
@@ -93,6 +93,19 @@ describe('a snapshot of a hostile repository', () => {
     assert.equal(taken.contents.hasRepository, false);
     const restored = await restore(taken);
     assert.equal(git(restored.workspace, ['log', '--format=%s']), 'first');
+  });
+
+  it('stores all files if objects are missing', async (t) => {
+    const { place, take, restore } = await repository(t);
+    const tree = git(place.workspace, ['rev-parse', 'HEAD^{tree}']);
+    const name = `.git/objects/${tree.slice(0, 2)}/${tree.slice(2)}`;
+    rmSync(join(place.workspace, name));
+    writeFileSync(join(place.workspace, 'b.txt'), 'b\n');
+    const taken = await take(place);
+    assert.equal(taken.contents.hasRepository, false);
+    const restored = await restore(taken);
+    assert.equal(restored.refusal, undefined);
+    assert.ok(existsSync(join(restored.workspace, 'b.txt')));
   });
 
   it('stores links as links', async (t) => {

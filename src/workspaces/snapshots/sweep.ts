@@ -6,8 +6,9 @@ import { repeat } from '../../process/repeat.ts';
 import { copyMsMax, storeCallMs, storeMsMax } from './bounds.ts';
 import { expireSnapshots, forgetSnapshot, listRemoved } from './store.ts';
 
-/** Snapshots that are looked at per pass; the next pass goes on after them. */
+/** Snapshots that are looked at together, and how often per pass; the next pass goes on after them. */
 const lookedAtMax = 1_000;
+const looksMax = 20;
 /** Snapshots whose blobs are removed per pass. */
 const removedMax = 100;
 const blobsPerCall = 500;
@@ -41,7 +42,10 @@ export function createSnapshotSweep({ database, store, days, everyMs, onBackgrou
   }
 
   async function sweep(): Promise<void> {
-    after = (await database.run(expireSnapshots, { after, max: lookedAtMax, stoppedMs })) ?? '';
+    for (let looks = 0; looks < looksMax; looks++) {
+      after = (await database.run(expireSnapshots, { after, max: lookedAtMax, stoppedMs })) ?? '';
+      if (after === '') break;
+    }
     const removed = await database.run(listRemoved, { max: removedMax, sinceMs: writtenMs });
     for (const { id, isOld } of removed)
       if ((await removeBlobs(id)) && isOld) await database.run(forgetSnapshot, id);

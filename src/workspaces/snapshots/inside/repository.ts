@@ -1,5 +1,6 @@
 // What a repository has that its remote does not: objects, references, the index, and changed files.
 import { join } from 'node:path';
+import { Refused } from '../../read/inside/contained.ts';
 import { emptyTree, openRepository, type Repository } from '../../read/inside/repository.ts';
 import { readAllReferences } from './references.ts';
 import { byteText, type RepositoryState, type SnapshotLimits } from './sections.ts';
@@ -58,7 +59,7 @@ async function* packOf(repository: Repository, input: Buffer): AsyncGenerator<Bu
   const options = ['--revs', '--stdout', '-q', '--threads=1', '--missing=allow-any'];
   const { output, ended } = repository.start(['pack-objects', ...options], input);
   yield* output;
-  if (!(await ended)) throw new Error('git could not pack the objects');
+  if (!(await ended)) throw new Refused('odd_repository');
 }
 
 interface Changes {
@@ -111,7 +112,7 @@ async function untracked(repository: Repository): Promise<string[]> {
 }
 
 /** Undefined if the pack has no objects. */
-export async function withObjects(pack: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer> | undefined> {
+async function withObjects(pack: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer> | undefined> {
   const parts = pack[Symbol.asyncIterator]();
   const first: Buffer[] = [];
   for (let length = 0; length < packHeaderBytes; ) {
@@ -157,6 +158,14 @@ export async function readRepository(
     outputBytesMax: listBytesMax,
   });
   const tracked = await trackedChanges(repository, root);
+  const changed = [
+    ...tracked.changed,
+    ...(await submodules(repository, root)),
+    ...(await untracked(repository)),
+  ];
+  // Last, because it waits until somebody reads it. Git finds most defects before it writes anything.
+  const pack =
+    wanted.length + staged.size === 0 ? undefined : await withObjects(packOf(repository, revisions));
   return {
     state: {
       branch,
@@ -165,7 +174,7 @@ export async function readRepository(
       needs: [...boundary.toString().matchAll(/^-([0-9a-f]{40})$/gm)].map(([, one = '']) => one),
       deleted: tracked.deleted,
     },
-    pack: wanted.length + staged.size === 0 ? undefined : packOf(repository, revisions),
-    changed: [...tracked.changed, ...(await submodules(repository, root)), ...(await untracked(repository))],
+    pack,
+    changed,
   };
 }

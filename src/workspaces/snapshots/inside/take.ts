@@ -8,7 +8,7 @@ import { withoutPipes } from '../../read/inside/pipes.ts';
 import { hasRepository } from '../../read/inside/repository.ts';
 import { type Budget, createBudget, TooLarge } from './budget.ts';
 import { createSectionWriter, type SectionWriter } from './pieces.ts';
-import { type RepositoryContents, readRepository, withObjects } from './repository.ts';
+import { type RepositoryContents, readRepository } from './repository.ts';
 import type { Manifest, RepositoryState, Section, Summary, TakeRefusal, TakeRequest } from './sections.ts';
 import { archive } from './tar.ts';
 import { type Picker, pick, pickTree } from './tree.ts';
@@ -63,8 +63,7 @@ function* pickChanged(root: string, names: readonly string[], picker: Picker): G
 
 async function writeRepository(context: Context, contents: RepositoryContents): Promise<RepositoryState> {
   const { root, budget, writer } = context;
-  const pack = contents.pack && (await withObjects(contents.pack));
-  if (pack !== undefined) await writer.write('pack', pack, budget.need);
+  if (contents.pack !== undefined) await writer.write('pack', contents.pack, budget.need);
   await writeIndex(context);
   const git = pickTree(
     join(root, '.git'),
