@@ -24,6 +24,8 @@ async function begin(client: pg.Client, beginning: Beginning): Promise<Setting> 
     runAlone(client, { transaction, input }) as Promise<Out>;
   const tables = [
     'conversations',
+    'snapshots',
+    'facts',
     'events',
     'deliveries',
     'changes',
@@ -36,6 +38,7 @@ async function begin(client: pg.Client, beginning: Beginning): Promise<Setting> 
   await client.query(`select setval(pg_get_serial_sequence('conversations', 'key'), ${idsFrom}),
     setval(pg_get_serial_sequence('users', 'id'), ${idsFrom})`);
   const { id: userId } = await run<{ id: number }>(ensureUser, 'ada');
+  await client.query("insert into facts (name, value) values ('sealing-key', 'k')");
   const webhookId = 'hook';
   const wanted = JSON.stringify(['conversation.status', 'conversation.event', 'conversation.waiting']);
   await client.query(
@@ -98,6 +101,9 @@ async function look(
   const { rows: keys } = await client.query(
     'select key_hash, fingerprint, conversation_id, event_id from idempotency',
   );
+  const { rows: snapshots } = await client.query(
+    'select id, blob, removed_at is not null as removed from snapshots order by id',
+  );
   const masked = (value: unknown) => JSON.stringify(value, mask);
   for (const { id, next_event } of conversations) {
     const ids = events.filter((one) => one.id === id).map(({ event: number }) => Number(number));
@@ -116,6 +122,7 @@ async function look(
     normal,
     masked(changes),
     masked(keys),
+    masked(snapshots),
   ].join('\n');
   return { results, conversations, text };
 }

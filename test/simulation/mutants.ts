@@ -495,6 +495,18 @@ export const mutants: readonly Mutant[] = [
     breaks: ['stop and stop'],
   },
   {
+    name: 'the lock of a conversation that gets a snapshot',
+    group: 'lock',
+    changes: [
+      {
+        file: 'src/workspaces/snapshots/store.ts',
+        from: "      .updateTable('conversations')\n      .set((e) => ({ next_event: e.ref('next_event') }))\n      .where('key', '=', key)\n      .where('run_id', '=', runId)\n      .returning(['user_id', 'id']),",
+        to: "      .selectFrom('conversations')\n      .where('key', '=', key)\n      .where('run_id', '=', runId)\n      .select(['user_id', 'id']),",
+      },
+    ],
+    breaks: ['delete and new snapshot'],
+  },
+  {
     name: 'the locks of deliveries that are claimed',
     group: 'lock',
     changes: [

@@ -15,6 +15,7 @@ import { stopReason } from '../../src/conversations/states.ts';
 import { releaseExpired, stopOverdue } from '../../src/conversations/sweep/store.ts';
 import { eventText, userMessage } from '../../src/events/shapes.ts';
 import { claimDeliveries } from '../../src/webhooks/outboxStore.ts';
+import { openSnapshot } from '../../src/workspaces/snapshots/store.ts';
 import { someTime as at, newConversation } from '../support/conversations.ts';
 import type { Call } from './interleave.ts';
 
@@ -131,6 +132,11 @@ const send = ({ webhookId }: Setting): Call => ({
   input: { webhooks: [{ id: webhookId, max: 2 }], leaseMs: 60_000 },
 });
 
+const openBlobs = ({ key }: Setting): Call => ({
+  transaction: openSnapshot,
+  input: { key, runId: 'r', id: 'f', sealed: 'v1.k.x' },
+});
+
 const ownersOf = ({ conversations }: Ending) => conversations.flatMap(({ run_id }) => run_id ?? []);
 /** One worker finds nothing because the other was faster; it looks again a moment later. */
 const oneOwner = (ending: Ending) => ownersOf(ending).length === 1;
@@ -203,6 +209,16 @@ export const pairs: readonly Pair[] = [
   { name: 'takeover and takeover', beginning: 'running', calls: (s) => [takeOver(s), takeOver(s)] },
   { name: 'message and idle stop', beginning: 'running', calls: (s) => [say(s, 'one'), stopIdle(s)] },
   { name: 'delete and message', beginning: 'running', calls: (s) => [remove(s), say(s, 'one')] },
+  {
+    name: 'delete and new snapshot',
+    beginning: 'running',
+    calls: (s) => [remove(s), openBlobs(s)],
+  },
+  {
+    name: 'new snapshot and takeover',
+    beginning: 'running',
+    calls: (s) => [openBlobs(s), takeOver(s)],
+  },
   { name: 'delete and step', beginning: 'running', calls: (s) => [remove(s), record(s)] },
   { name: 'delete and claim', beginning: 'waiting', calls: (s) => [remove(s), claim('a')] },
   { name: 'delete and create', beginning: 'waiting', calls: (s) => [remove(s), create(s.userId)] },
