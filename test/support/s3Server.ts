@@ -11,6 +11,8 @@ export interface S3Server {
   readonly objects: Map<string, Buffer>;
   /** While it is set, every request gets this answer. */
   failWith: { readonly status: number; readonly code: string } | 'silence' | undefined;
+  /** Requests that are not reads wait for this. */
+  held: Promise<void> | undefined;
   /** After so many more PUT requests, it falls silent. */
   failAfterPuts: number | undefined;
   /** The requests so far, such as `PUT bucket/key`. */
@@ -44,6 +46,7 @@ export async function startS3Server(t: After): Promise<S3Server> {
     const [, bucket = '', key = ''] = /^\/([^/]+)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
     requests.push(`${request.method} ${bucket}/${key}`);
     const body = await buffer(request);
+    if (request.method === 'PUT') await server.held;
     if (request.method === 'PUT' && server.failAfterPuts !== undefined && --server.failAfterPuts < 0)
       server.failWith = 'silence';
     if (server.failWith === 'silence') return;
@@ -73,7 +76,14 @@ export async function startS3Server(t: After): Promise<S3Server> {
   }
 
   const { url } = await listenOnLoopback(t, (request, response) => void answer(request, response));
-  const server: S3Server = { url, objects, requests, failWith: undefined, failAfterPuts: undefined };
+  const server: S3Server = {
+    url,
+    objects,
+    requests,
+    failWith: undefined,
+    failAfterPuts: undefined,
+    held: undefined,
+  };
   return server;
 }
 

@@ -41,6 +41,8 @@ export interface RunSnapshotsOptions {
     signal: AbortSignal,
   ) => Promise<Copy | undefined>;
   readonly isHeld: () => boolean;
+  /** How long the end of the run waits for the store. */
+  readonly endMs?: number | undefined;
   /** Called when what is left out has changed. */
   readonly onSummary: (summary: Summary) => void;
   /** Called once, and again only after a success. */
@@ -79,7 +81,7 @@ const inParts = <Item>(items: readonly Item[], size: number) =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 
 export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
-  const { database, store, run, isHeld, onSummary, onFailure } = options;
+  const { database, store, run, isHeld, endMs = endWaitMs, onSummary, onFailure } = options;
   const ending = new AbortController();
   let opened: OpenedSnapshot | undefined;
   let blobs: SnapshotBlobs | undefined;
@@ -227,7 +229,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     finish: async (heard) => {
       if (!ending.signal.aborted && isHeld()) {
         take(heard);
-        await within(endWaitMs, settled());
+        await within(endMs, settled());
       }
       ending.abort();
       await settled();

@@ -37,6 +37,8 @@ interface SnapshotsOptions {
   /** Opens a sandbox without network on the workspace and home of a conversation; undefined if it has none here. */
   readonly openWorkspace: (key: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
   readonly now?: () => number;
+  /** How long the end of a run waits for the store. */
+  readonly endMs?: number;
 }
 
 interface SnapshottedRun {
@@ -113,6 +115,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       store,
       run,
       open: () => openFor(run, name),
+      endMs: options.endMs,
       copy: (opened, known, heard, signal) => limit(signal, () => copy(opened, known, heard, signal)),
       ...rest,
     });

@@ -1,0 +1,140 @@
+// What a run stores while the store is slow, and when it ends.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { someTime as at, newConversation } from '../../../test/support/conversations.ts';
+import { openTestDatabase } from '../../../test/support/databases.ts';
+import { startS3Server, useS3 } from '../../../test/support/s3Server.ts';
+import { createSnapshotBench } from '../../../test/support/snapshotBench.ts';
+import { until } from '../../../test/support/until.ts';
+import { createS3Store } from '../../blobs/s3Store.ts';
+import { createConversation } from '../../conversations/create/store.ts';
+import { claimConversation } from '../../conversations/run/claimStore.ts';
+import { releaseRun } from '../../conversations/run/store.ts';
+import { openVault } from '../../encryption/vault.ts';
+import { ensureUser } from '../../users/store.ts';
+import { createSnapshots } from './service.ts';
+import { findSnapshot } from './store.ts';
+
+const enoughMs = 120_000;
+
+async function setUp(t: TestContext, endMs = enoughMs) {
+  const database = await openTestDatabase('sqlite', t);
+  const userId = (await database.run(ensureUser, 'ada')).id;
+  const vault = await openVault({ database, dataDir: database.dataDir, secretKeys: [randomBytes(32)] });
+  const s3 = await startS3Server(t);
+  useS3(t, s3);
+  const store = createS3Store({ kind: 's3', bucket: 'files', prefix: '' });
+  const { newPlace } = createSnapshotBench(t);
+  const place = await newPlace();
+  const failures: Error[] = [];
+  await database.run(createConversation, newConversation(userId, 'c'));
+  const claim = async (runId: string) => {
+    const claim = { runId, owner: 'here', leaseMs: 60_000, userRunsMax: 0 };
+    return { key: (await database.run(claimConversation, claim))?.key ?? 0, runId };
+  };
+  const run = await claim('r1');
+  const snapshots = createSnapshots({
+    database,
+    vault,
+    store,
+    dataDir: database.dataDir,
+    bytesMax: 50_000_000,
+    filesMax: 1_000,
+    freeMin: { freeBytesMin: 0, freeFilesMin: 0 },
+    openWorkspace: async () => ({ ...place.sandbox, close: async () => {} }),
+    endMs,
+  });
+  const own = snapshots.begin({
+    run,
+    name: { userId, id: 'c' },
+    hasRemote: false,
+    isHeld: () => true,
+    onSummary: () => {},
+    onFailure: (error) => failures.push(error),
+  });
+  const puts = () => s3.requests.filter((request) => request.startsWith('PUT')).length;
+  return {
+    database,
+    s3,
+    own,
+    run,
+    claim,
+    failures,
+    puts,
+    write: (text: string) => writeFileSync(join(place.workspace, 'a.txt'), text),
+    published: async () => (await database.run(findSnapshot, run.key)) ?? undefined,
+    copies: () => readdirSync(join(database.dataDir, 'snapshots')),
+  };
+}
+
+describe('the snapshots of a run', () => {
+  it('are stored one at a time, and only the latest of those that wait', async (t) => {
+    const { s3, own, write, puts, published, copies, failures } = await setUp(t);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    s3.held = promise;
+    write('one');
+    own.take(1);
+    await until('the first is being stored', () => puts() > 0);
+    for (const heard of [2, 3, 4]) {
+      write(`version ${heard}`);
+      own.take(heard);
+      await own.copied();
+    }
+    assert.ok(copies().length <= 2, String(copies().length));
+    assert.equal((await published())?.blob, null);
+    const before = puts();
+    resolve();
+    await own.finish(4);
+    assert.equal((await published())?.heard, 4);
+    assert.deepEqual([copies(), failures], [[], []]);
+    // The rest of the first, and the last: not those between.
+    assert.ok(puts() - before < 12, String(puts() - before));
+  });
+
+  it('end within a bound while the store hangs, and the last good one stays', async (t) => {
+    const { s3, own, write, puts, published, copies } = await setUp(t, 2_000);
+    write('one');
+    own.take(1);
+    await until('it is stored', async () => (await published())?.heard === 1);
+    const good = await published();
+    s3.held = new Promise(() => {});
+    write('two');
+    own.take(2);
+    const before = puts();
+    await until('the next one is being stored', () => puts() > before);
+    await own.finish(2);
+    assert.deepEqual(await published(), good);
+    assert.deepEqual(copies(), []);
+  });
+
+  it('are not published by a run that has lost its conversation, which removes what it stored', async (t) => {
+    const { database, s3, own, run, claim, write, puts, published } = await setUp(t);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    s3.held = promise;
+    write('one');
+    own.take(1);
+    await until('it is being stored', () => puts() > 0);
+    await database.run(releaseRun, { ...run, at });
+    await claim('r2');
+    resolve();
+    const removals = () => s3.requests.filter((request) => request.startsWith('DELETE')).length;
+    await until('its blobs are gone', () => removals() >= puts() && s3.objects.size === 0);
+    assert.equal((await published())?.blob, null);
+    own.abandon();
+    await own.finish(1);
+  });
+
+  it('are not stored again if nothing has changed', async (t) => {
+    const { own, write, puts, published } = await setUp(t);
+    write('one');
+    own.take(1);
+    await until('it is stored', async () => (await published())?.heard === 1);
+    await own.copied();
+    const before = puts();
+    await own.finish(1);
+    assert.equal(puts(), before);
+  });
+});
