@@ -1,5 +1,5 @@
-// Measures the instruments of a request alone, in this process. It tells costs apart that are far below the differences
-// between two processes.
+// Measures the instruments of a request alone, in this process, because their cost is far below the differences between two
+// processes. This is a lower bound: the hooks that call them are not part of it.
 import { createMetrics } from '../src/metrics/metrics.ts';
 import { median } from './statistics.ts';
 
