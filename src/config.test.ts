@@ -114,6 +114,13 @@ describe('readConfig', () => {
     ['PARLEY_SEARCH_URL', 'ftp://a.example/mcp'],
     ['PARLEY_SEARCH_URL', 'https://user@a.example/mcp'],
     ['PARLEY_SEARCH_URL', 'https://a.example/mcp?key=x'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'a.example:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:secret@a.example'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'https://a.example/v1/traces?key=x'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
+    ['OTEL_TRACES_SAMPLER_ARG', '-0.5'],
   ];
   for (const [name, value] of bad) {
     it(`refuses ${name}=${value}, names the option and not the value`, () => {

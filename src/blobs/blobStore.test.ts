@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { startS3Server, useS3 } from '../../test/support/s3Server.ts';
+import { setVariables, startS3Server, useS3 } from '../../test/support/s3Server.ts';
 import { type BlobStore, BlobStoreError } from './blobStore.ts';
 import { createFolderStore } from './folderStore.ts';
 import { parseBlobLocation } from './location.ts';
@@ -99,6 +99,18 @@ describe('blobs in S3', () => {
     });
     server.failWith = 'silence';
     await assert.rejects(store.get('f1', 'b1', 1, AbortSignal.timeout(50)), BlobStoreError);
+  });
+
+  it('fail with what to set if there is no region', async (t) => {
+    setVariables(t, {
+      AWS_CONFIG_FILE: join(folderOf(t), 'none'),
+      AWS_ACCESS_KEY_ID: 'test-id',
+      AWS_SECRET_ACCESS_KEY: 'a-secret-key-of-the-test',
+      AWS_EC2_METADATA_DISABLED: 'true',
+    });
+    const store = createS3Store({ kind: 's3', bucket: 'files', prefix: '' });
+    t.after(() => store.close());
+    await assert.rejects(store.get('f1', 'b1', 1, signal), { message: 'S3 needs a region: set AWS_REGION' });
   });
 });
 

@@ -40,14 +40,23 @@ async function open(): Promise<Opened> {
   return { sdk, client };
 }
 
+/** What the SDK throws before it sends anything. */
+const noRegion = 'Region is missing';
+
 /** Only the name of an error is kept: its text may contain parts of a request. */
 function toStoreError(error: unknown, signal: AbortSignal): BlobStoreError {
   if (error instanceof BlobStoreError) return error;
   if (signal.aborted) return new BlobStoreError('S3 did not respond in time');
-  const { name = 'Error', $metadata } = error as {
+  const {
+    name = 'Error',
+    message,
+    $metadata,
+  } = error as {
     readonly name?: string;
+    readonly message?: string;
     readonly $metadata?: { readonly httpStatusCode?: number };
   };
+  if (message === noRegion) return new BlobStoreError('S3 needs a region: set AWS_REGION');
   const status = $metadata?.httpStatusCode;
   return new BlobStoreError(`S3 failed with ${name}${status === undefined ? '' : ` (${status})`}`);
 }
@@ -133,6 +142,12 @@ export function createS3Store({ bucket, prefix }: S3Location): BlobStore {
         };
         await Promise.all(Array.from({ length: Math.min(removalsAtOnce, files.length) }, removeSome));
       }),
-    close: () => void opening?.then(({ client }) => client.destroy()),
+    close: () =>
+      void opening?.then(
+        ({ client }) => client.destroy(),
+        () => {
+          // Every call has reported it.
+        },
+      ),
   };
 }

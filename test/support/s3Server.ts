@@ -17,6 +17,8 @@ export interface S3Server {
   failAfterPuts: number | undefined;
   /** The requests so far, such as `PUT bucket/key`. */
   readonly requests: string[];
+  /** Whether DELETE requests are refused. */
+  refusesDeletes?: boolean;
 }
 
 const pageMax = 3;
@@ -55,7 +57,8 @@ export async function startS3Server(t: After): Promise<S3Server> {
       response.end(errorText(server.failWith.code));
       return;
     }
-    if (!/^AWS4-HMAC-SHA256 Credential=test-id\//.test(request.headers.authorization ?? '')) {
+    const isKnown = /^AWS4-HMAC-SHA256 Credential=test-id\//.test(request.headers.authorization ?? '');
+    if (!isKnown || (server.refusesDeletes && request.method === 'DELETE')) {
       response.writeHead(403, { 'content-type': 'application/xml' }).end(errorText('AccessDenied'));
       return;
     }
@@ -99,7 +102,11 @@ export function s3Variables({ url }: S3Server) {
 
 /** The same for services inside the test, until it ends. */
 export function useS3(t: After, server: S3Server): void {
-  const variables = s3Variables(server);
+  setVariables(t, s3Variables(server));
+}
+
+/** Sets variables of this process until the test ends. */
+export function setVariables(t: After, variables: Readonly<Record<string, string>>): void {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);
   t.after(async () => {
