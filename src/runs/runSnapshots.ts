@@ -41,6 +41,8 @@ export function beginRunSnapshots(
       );
       faults.watch(() => recorder.add([notStoredNotice(error)]));
     },
+    onRemovalFailure: ({ message }) =>
+      onBackgroundError(new Error(`files of old snapshots could not be removed: ${message}`)),
   });
   let heard = turnFrom ?? conversation.heard;
   // Another process may own the conversation, or the files may be in any state.

@@ -248,7 +248,7 @@ export function createRuntime(options: RuntimeOptions) {
     const fault = isLocal ? await options.localFolders.findFault(workspace) : undefined;
     if (fault !== undefined) throw new AppError('no_workspace', `The local folder ${fault}.`);
     const spec = {
-      name: `look-${nextId()}`,
+      name: `read-${nextId()}`,
       workspace,
       home,
       readable,

@@ -106,7 +106,7 @@ export function createSnapshotReader(options: ReaderOptions) {
     readable: readonly string[],
     bridge?: ReturnType<typeof createBridge>,
   ) {
-    const spec = { name: `look-${nextId()}`, ...foldersOf(folder), readable, resourceFactor: 1, image: null };
+    const spec = { name: `read-${nextId()}`, ...foldersOf(folder), readable, resourceFactor: 1, image: null };
     return openSandbox({ engine, spec, bridge, cgroups, records });
   }
 
@@ -192,7 +192,8 @@ export function createSnapshotReader(options: ReaderOptions) {
     const again = copies.get(snapshot.id);
     if (again !== undefined) return again;
     makeRoom();
-    const folder = join(own, snapshot.id);
+    // A copy of the same snapshot may still be being removed.
+    const folder = join(own, randomBytes(8).toString('hex'));
     const stop = new AbortController();
     const ready = create(folder, () => restoreInto(folder, snapshot, access, stop.signal));
     const copy: RestoredCopy = { folder, ready, stop, usedAt: performance.now(), readers: 0 };

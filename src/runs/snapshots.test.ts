@@ -1,6 +1,7 @@
 // Files of a conversation outlive the machine that ran it.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { commit, git, startGitServer } from '../../test/support/gitServer.ts';
@@ -82,6 +83,33 @@ describe('a conversation that another machine continues', () => {
     assert.equal(output, 'main\na\nb\nnew\nmine\n## work\n M src/a.ts\n');
   });
 
+  it('stops if the host of the repository fails during the restore, and has its files later', async (t) => {
+    let commandsMax = Number.POSITIVE_INFINITY;
+    // Every command of Git begins with this request. The first one is the clone.
+    const isDown = ({ url = '' }: IncomingMessage) => url.includes('/info/refs') && --commandsMax < 0;
+    const host = await startGitServer(t, { isDown });
+    commit(host.repository('team/app'), 'main', { 'README.md': 'main\n' });
+    const cluster = await createCluster(t, { env: { PARLEY_GIT_HOSTS: `github=${host.url}` } });
+    const first = await cluster.startMachine();
+    const id = await first.create('really-run echo new >new.txt', { repository: 'team/app' });
+    await first.turns(id, 1);
+    await cluster.stored(id);
+    await first.stop(id);
+    await first.reaches(id, 'STOPPED');
+    await first.service.stop();
+
+    const second = await cluster.startMachine();
+    commandsMax = 1;
+    await second.start(id);
+    const { stop_reason: reason } = await until('it has stopped', async () => {
+      const info = await second.info(id);
+      return info.stop_reason?.code === 'workspace_error' && info;
+    });
+    assert.match(reason?.message ?? '', /503/);
+    commandsMax = Number.POSITIVE_INFINITY;
+    assert.equal(await shell(second, id, 2, 'cat README.md new.txt'), 'main\nnew\n');
+  });
+
   it('is not resumed with a session that lacks a turn, but has the older files', async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine();
@@ -95,9 +123,6 @@ describe('a conversation that another machine continues', () => {
     await inspect(first.storage, 'update snapshots set heard = 0');
     const second = await cluster.startMachine();
     assert.equal(await shell(second, id, 2, 'cat a.txt'), 'one\n');
-    const [row] = await inspect(second.storage, 'select agent_session from conversations');
-    const { agents } = await filesOf(second.storage, id);
-    assert.ok(agents().length > 0 && row !== undefined);
     const prompts = readFileSync(join((await filesOf(second.storage, id)).home, 'prompts.jsonl'), 'utf8');
     assert.match(prompts.trim().split('\n').at(-1) ?? '', /This is how the conversation went so far/);
   });
@@ -177,7 +202,26 @@ describe('the snapshot store', () => {
     assert.equal(await shell(second, id, 5, 'cat a.txt'), 'four\n');
   });
 
-  it('does not hold up turns, nor the end of a run for long, while it hangs', async (t) => {
+  it('is filled again by the next run if it was lost', async (t) => {
+    const cluster = await createCluster(t);
+    const machine = await cluster.startMachine();
+    const id = await machine.create(`really-run ${makeFiles}`);
+    await machine.turns(id, 1);
+    await cluster.stored(id);
+    for (const blob of cluster.blobs()) rmSync(blob);
+    // This snapshot builds on pieces that are gone.
+    await shell(machine, id, 2, 'echo more >c.txt');
+    await cluster.stored(id, 2);
+    await machine.stop(id);
+    await machine.reaches(id, 'STOPPED');
+    await shell(machine, id, 3, 'true');
+    await cluster.stored(id, 3);
+    await machine.service.stop();
+    const second = await cluster.startMachine();
+    assert.equal(await shell(second, id, 4, 'cat a.txt c.txt'), 'one\nmore\n');
+  });
+
+  it('does not hold up turns while it hangs', async (t) => {
     const s3 = await startS3Server(t);
     useS3(t, s3);
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
@@ -189,6 +233,29 @@ describe('the snapshot store', () => {
     assert.equal(await shell(machine, id, 2, 'echo two >a.txt; cat a.txt'), 'two\n');
     assert.equal(await shell(machine, id, 3, 'echo three >a.txt; cat a.txt'), 'three\n');
     s3.failWith = undefined;
+  });
+
+  it('may refuse to remove old blobs, which only the operator is told', async (t) => {
+    const s3 = await startS3Server(t);
+    useS3(t, s3);
+    const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
+    const machine = await cluster.startMachine();
+    s3.refusesDeletes = true;
+    const id = await machine.create('really-run echo one >a.txt');
+    await machine.turns(id, 1);
+    await cluster.stored(id);
+    await shell(machine, id, 2, 'echo two >a.txt');
+    await cluster.stored(id, 2);
+    await until('it is logged', () =>
+      machine.service
+        .logs()
+        .includes('files of old snapshots could not be removed: S3 failed with AccessDenied'),
+    );
+    assert.deepEqual(snapshotNotices(await machine.events(id)), []);
+    const left = s3.objects.size;
+    s3.refusesDeletes = false;
+    await shell(machine, id, 3, 'echo three >a.txt');
+    await until('they are gone', () => s3.objects.size < left);
   });
 
   it('can be S3', async (t) => {

@@ -36,6 +36,8 @@ interface GitServerOptions {
   readonly credential?: string;
   /** Responses wait for this. */
   readonly opened?: Promise<void>;
+  /** Requests that get 503, as if the host were down. */
+  readonly isDown?: (request: IncomingMessage) => boolean;
   /** Handles other requests: the API of the host. */
   readonly api?: RequestListener;
 }
@@ -87,13 +89,14 @@ function serve(root: string, request: IncomingMessage, response: ServerResponse)
 
 export async function startGitServer(
   t: After,
-  { credential, opened = Promise.resolve(), api }: GitServerOptions = {},
+  { credential, opened = Promise.resolve(), isDown = () => false, api }: GitServerOptions = {},
 ): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'parley-git-'));
   t.after(async () => rmSync(root, { recursive: true, force: true }));
   const wanted = credential && `Basic ${Buffer.from(credential).toString('base64')}`;
   const listening = await listenOnLoopback(t, (request, response) => {
-    if (api !== undefined && apiPaths.test(request.url ?? '')) api(request, response);
+    if (isDown(request)) response.writeHead(503).end();
+    else if (api !== undefined && apiPaths.test(request.url ?? '')) api(request, response);
     else if (wanted !== undefined && request.headers.authorization !== wanted)
       response.writeHead(401, { 'www-authenticate': 'Basic' }).end('Who are you?');
     else void opened.then(() => serve(root, request, response));

@@ -66,7 +66,7 @@ async function load({ snapshot, signal, report, storeWaitMs = storeWaitMsDefault
 }
 
 async function restore(target: RestoreTarget): Promise<WorkspaceState | CloneFault | NotRestored> {
-  const { sandbox, remote, identity, folders, withoutHome = false, signal, report } = target;
+  const { sandbox, remote, identity, folders, hostFault, withoutHome = false, signal, report } = target;
   const { contents, blobs } = await load(target);
   for (const folder of [folders.workspace, folders.home]) await emptyFolder(folder);
   if (contents.hasRepository) {
@@ -85,11 +85,14 @@ async function restore(target: RestoreTarget): Promise<WorkspaceState | CloneFau
     onProgress: (done, all) => report('Restoring the files', ` ${Math.round((100 * done) / all)} %`),
     signal,
   });
+  if (refusal === undefined) return readWorkspaceState(target);
   if (refusal === 'full') return diskFull;
-  return refusal === undefined ? readWorkspaceState(target) : notRestored(sentences[refusal]);
+  // If the host of the repository is down, the snapshot can be restored later.
+  const fault = hostFault?.();
+  return fault === undefined ? notRestored(sentences[refusal]) : { fault };
 }
 
-/** What is missing or was changed is `NotRestored`. A store that cannot be used is a fault: nothing may be lost by that. */
+/** What is missing or was changed is `NotRestored`. A store or host that is down is a fault: nothing may be lost by that. */
 export async function restoreSnapshot(
   target: RestoreTarget,
 ): Promise<WorkspaceState | CloneFault | NotRestored> {

@@ -28,9 +28,18 @@ export const blobBytesMax = frameBytesMax + kib;
 export const contentsBytesMax = 16 * mib;
 export const summaryBytesMax = 256 * kib;
 
-/** More than any honest copy has: pieces are not smaller than the minimum, except for the last one of each section. */
+/** The name and the digest of a piece in the list, as JSON. */
+const listedPieceBytesMax = 128;
+
+/**
+ * More than any honest copy has: pieces are not smaller than the minimum, except for the last one of each section. A list
+ * of more pieces could be stored, but not read again.
+ */
 export function piecesMaxOf(bytesMax: number): number {
-  return Math.ceil(bytesMax / pieceBytes.min) + 100;
+  return Math.min(
+    Math.ceil(bytesMax / pieceBytes.min) + 100,
+    Math.floor(contentsBytesMax / listedPieceBytesMax) - 100,
+  );
 }
 
 /** Compression never makes a copy much larger; tar adds a header to each file, and Git its own files. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createBlobBox, DamagedSnapshot, packContents, unpackContents } from './contents.ts';
+import { piecesMaxOf } from './bounds.ts';
+import { createBlobBox, DamagedSnapshot, newBlobName, packContents, unpackContents } from './contents.ts';
 import { readFrames, toFrame } from './inside/frames.ts';
 import { findEnd } from './inside/pieces.ts';
 import { frameBytesMax, pieceBytes } from './inside/sections.ts';
@@ -44,6 +45,14 @@ describe('the list of pieces', () => {
     assert.deepEqual(await unpackContents(await packContents(contents)), contents);
     const newer = await packContents({ ...contents, version: 2 } as typeof contents);
     await assert.rejects(unpackContents(newer), DamagedSnapshot);
+  });
+
+  it('can be read again if a copy has as many pieces as it may, however large snapshots may be', async () => {
+    const box = createBlobBox(randomBytes(32), owner);
+    const piece = { name: newBlobName(), digest: box.digest(Buffer.alloc(1)) };
+    const pieces = { files: Array.from({ length: piecesMaxOf(Number.MAX_SAFE_INTEGER) }, () => piece) };
+    const read = await unpackContents(await packContents({ hasRepository: true, pieces }));
+    assert.equal(read.pieces.files?.length, pieces.files.length);
   });
 });
 

@@ -61,7 +61,7 @@ export function createBlobBox(
       try {
         return cipher.decrypt(blob, ownerOf(name));
       } catch (error) {
-        if (error instanceof DecryptionError) throw new DamagedSnapshot(error.message);
+        if (error instanceof DecryptionError) throw new DamagedSnapshot('a part of it was changed');
         throw error;
       }
     },

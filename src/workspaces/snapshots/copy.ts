@@ -106,7 +106,6 @@ export async function copyFiles(options: CopyOptions): Promise<Copy> {
   const { sandbox, request, folder: top, heard, now, signal } = options;
   const takenAt = now();
   const folder = join(top, randomBytes(8).toString('hex'));
-  await mkdir(folder, { recursive: true, mode: folderMode });
   const discard = () =>
     rm(folder, { recursive: true, force: true }).catch(() => {
       // A later start removes it.
@@ -122,6 +121,7 @@ export async function copyFiles(options: CopyOptions): Promise<Copy> {
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
   try {
+    await mkdir(folder, { recursive: true, mode: folderMode });
     program.stderr.resume();
     program.stdin.on('error', () => {}).end(JSON.stringify(request));
     const summary = await receive(program, collector.add);

@@ -175,6 +175,13 @@ describe('the bounds of a snapshot', () => {
 });
 
 describe('a snapshot in a sandbox', () => {
+  it('leaves nothing behind if the sandbox is closed already', async (t) => {
+    const { place, take, spooled } = await repository(t);
+    await place.sandbox.close();
+    await assert.rejects(take(place));
+    assert.deepEqual(spooled(), []);
+  });
+
   it('is taken and restored in bubblewrap', { skip: noBubblewrap }, async (t) => {
     const bench = createSnapshotBench(t, bubblewrap());
     const place = await bench.newPlace();

@@ -47,6 +47,8 @@ export interface RunSnapshotsOptions {
   readonly onSummary: (summary: Summary) => void;
   /** Called once, and again only after a success. */
   readonly onFailure: (error: Error) => void;
+  /** Called when blobs that are not needed could not be removed. The next snapshot tries again. */
+  readonly onRemovalFailure?: (error: Error) => void;
 }
 
 export interface RunSnapshots {
@@ -88,6 +90,9 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   let published: Published | undefined;
   let isLoaded = false;
   let isCleaned = false;
+  /** The store has lost blobs, so the next snapshot must not build on this one. */
+  let hasGaps = false;
+  let hasRefilled = false;
   let isFailing = false;
   let lastLeftOut = '';
   let pending: Copy | undefined;
@@ -121,7 +126,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     if (opened === undefined) return;
     blobs ??= createSnapshotBlobs(store, opened.row.id, opened.box);
     await loadPublished(opened, blobs);
-    knownToCopy = published === undefined ? [] : piecesOf(published.contents);
+    knownToCopy = published === undefined || hasGaps ? [] : piecesOf(published.contents);
     const known = new Map(knownToCopy.map((piece) => [piece.digest, piece]));
     const copy = await options.copy(opened, known, heard, ending.signal);
     if (copy === undefined) return;
@@ -168,7 +173,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   async function storeCopy(copy: Copy): Promise<void> {
     if (opened === undefined || blobs === undefined) return;
     const { contents, heard, takenAt } = copy;
-    if (published?.heard === heard && isSameContents(published.contents, contents)) return;
+    if (!hasGaps && published?.heard === heard && isSameContents(published.contents, contents)) return;
     const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(storeMsMax)]);
     const name = newBlobName();
     const fresh = [...new Set(piecesOf(contents).map((piece) => piece.name))].filter(copy.isNew);
@@ -185,7 +190,13 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     const before = published;
     published = { name, contents, heard };
     // What is not needed any more is removed last, so that there is always a whole snapshot.
-    await removeOthers(before, signal).catch(failed);
+    await removeOthers(before, signal).catch((error: Error) => {
+      isCleaned = false;
+      if (!ending.signal.aborted) options.onRemovalFailure?.(error);
+    });
+    if (!hasGaps || hasRefilled) return;
+    hasRefilled = true;
+    take(heard);
   }
 
   async function removeOthers(before: Published | undefined, signal: AbortSignal): Promise<void> {
@@ -195,12 +206,14 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
       before === undefined ? [] : [before.name, ...piecesOf(before.contents).map(({ name }) => name)];
     // Once per run: a run that crashed may have left some.
     const others = isCleaned ? earlier : await blobs.list(listedMax, signal);
+    const isWhole = isCleaned || others.length >= listedMax || needed.isSubsetOf(new Set(others));
+    hasGaps = !isWhole;
     const waiting = pending === undefined ? [] : piecesOf(pending.contents);
     const inUse = new Set([...knownToCopy, ...waiting].map(({ name }) => name));
     const unneeded = [...new Set(others)].filter((name) => !needed.has(name));
     const removable = unneeded.filter((name) => !inUse.has(name));
     for (const part of inParts(removable, removedAtOnce)) await blobs.remove(part, signal);
-    isCleaned = removable.length === unneeded.length;
+    isCleaned = isWhole && removable.length === unneeded.length;
   }
 
   /** One at a time. */

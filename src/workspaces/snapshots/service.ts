@@ -17,8 +17,12 @@ import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { copiesAtOnce, copyBytesMaxOf, fileBytesMax, gitAddressBytesMax, piecesMaxOf } from './bounds.ts';
 import { type Contents, createBlobBox, newBlobName, type Piece } from './contents.ts';
 import { copyFiles, NotCopied } from './copy.ts';
-import type { Summary } from './inside/sections.ts';
-import { createRunSnapshots, type OpenedSnapshot, type RunSnapshots } from './runSnapshots.ts';
+import {
+  createRunSnapshots,
+  type OpenedSnapshot,
+  type RunSnapshots,
+  type RunSnapshotsOptions,
+} from './runSnapshots.ts';
 import { findSnapshot, openSnapshot, type SnapshotRow } from './store.ts';
 import { createSnapshotBlobs, type SnapshotBlobs } from './storeCalls.ts';
 
@@ -41,14 +45,10 @@ interface SnapshotsOptions {
   readonly endMs?: number;
 }
 
-interface SnapshottedRun {
-  readonly run: Run;
+interface SnapshottedRun extends Omit<RunSnapshotsOptions, 'database' | 'store' | 'open' | 'copy'> {
   readonly name: ConversationName;
   /** The workspace is a clone. */
   readonly hasRemote: boolean;
-  readonly isHeld: () => boolean;
-  readonly onSummary: (summary: Summary) => void;
-  readonly onFailure: (error: Error) => void;
 }
 
 /** A snapshot that can be restored. */

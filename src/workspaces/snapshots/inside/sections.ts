@@ -1,5 +1,5 @@
 // What the two programs inside exchange with the service: a snapshot is a few sections, each a stream of bytes that is
-// cut into compressed pieces. The service stores and returns the pieces, and reads none but those of the manifest.
+// cut into compressed pieces. The service stores and returns the pieces without unpacking them.
 
 /** In the order in which they are restored. */
 export const sectionTypes = {
