@@ -51,9 +51,9 @@ interface ServerOptions {
   /** The sender of requests without a credential; undefined if they are refused. */
   readonly anonymous: Principal | undefined;
   readonly requestRates: RateLimiter;
-  /** Verifies the token of another process, for the method and URL of a request. */
   /** How many processes share the limits. */
   readonly sharing: () => number;
+  /** Verifies the token of another process, for the method and URL of a request. */
   readonly verifyNode: VerifyNode;
   /** Only other processes may use the API. */
   readonly forNodesOnly: boolean;
