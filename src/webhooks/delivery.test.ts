@@ -125,12 +125,12 @@ for (const kind of databaseKinds) {
       const stopped = await startReceiver(t);
       await stopped.stop();
       const absent = await bench.watch(stopped.url, ['conversation.status']);
-      bench.startLoop({ timeoutMs: 100, times: { firstRetryMs: 60_000 } });
+      bench.startLoop({ timeoutMs: 2_000, times: { firstRetryMs: 60_000 } });
       await bench.say('hello');
       const errorOf = (id: string) =>
         until('an attempt fails', async () => (await bench.list(id))[0]?.last_error ?? undefined);
       assert.equal(await errorOf(redirects.id), 'It returned a redirect, which is not followed.');
-      assert.equal(await errorOf(hangs.id), 'It did not respond within 0.1 s.');
+      assert.equal(await errorOf(hangs.id), 'It did not respond within 2 s.');
       assert.equal(await errorOf(absent.id), 'It does not accept connections.');
       const [shown] = await bench.list(hangs.id);
       assert.equal(shown?.state, 'waiting');
