@@ -18,6 +18,8 @@ import { createScriptedModel } from '../../src/agents/trial/scriptedModel/server
 import { builtinSettings, listenForModel } from '../support/builtinRuns.ts';
 import { createSite } from '../support/process.ts';
 import { projectDir } from '../support/program.ts';
+import { temporaryFolder } from '../support/snapshots.ts';
+import { until } from '../support/until.ts';
 import { uploadFiles } from '../support/uploads.ts';
 import { createWorkerSite } from '../support/workers.ts';
 import { git, newConversationFolder, putFiles } from '../support/workspace.ts';
@@ -81,10 +83,15 @@ describe('the built program', { timeout: 60_000 }, () => {
 });
 
 describe('the sources', { timeout: 120_000 }, () => {
-  it('run the built-in agent, read its workspace and write into it, each in a sandbox, without a build', async (t) => {
+  it('run the built-in agent, read its workspace, write into it and store it, each in a sandbox, without a build', async (t) => {
     const model = createScriptedModel([{ run: 'echo made >made.txt' }, { say: 'The end.' }]);
     const { serve } = await createWorkerSite('sqlite', t, join(projectDir, 'src/main.ts'));
-    const service = await serve({ PARLEY_SANDBOX: 'auto', ...(await listenForModel(t, model)) });
+    const snapshots = temporaryFolder(t);
+    const service = await serve({
+      PARLEY_SANDBOX: 'auto',
+      PARLEY_SNAPSHOTS: snapshots,
+      ...(await listenForModel(t, model)),
+    });
     await service.set(builtinSettings);
     const id = await service.create('from the sources');
     assert.deepEqual(await service.turns(id, 1), ['The end.']);
@@ -92,5 +99,6 @@ describe('the sources', { timeout: 120_000 }, () => {
     assert.equal(body.files?.[0]?.path, '/workspace/sent.txt', JSON.stringify(body));
     const { body: files } = await service.ask(`/api/conversations/${id}/list-files`);
     assert.deepEqual(files, ['made.txt', 'sent.txt']);
+    await until('a snapshot is stored', () => readdirSync(snapshots).length > 0);
   });
 });
