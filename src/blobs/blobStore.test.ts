@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -69,6 +79,19 @@ describe('blobs in a folder', () => {
     assert.equal(statSync(join(top, 'f1')).mode & 0o777, 0o700);
     assert.equal(statSync(join(top, 'f1', 'b1')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(join(top, 'f1')), ['b1']);
+  });
+
+  it('are not read from links and pipes, and are removed whatever they are', async (t) => {
+    const top = folderOf(t);
+    const store = createFolderStore(top);
+    await store.put('f1', 'b1', Buffer.from('x'), signal);
+    symlinkSync('/dev/zero', join(top, 'f1/link'));
+    execFileSync('mkfifo', [join(top, 'f1/pipe')]);
+    mkdirSync(join(top, 'f1/folder/below'), { recursive: true });
+    for (const name of ['link', 'pipe', 'folder'])
+      assert.equal(await store.get('f1', name, 10, signal), undefined, name);
+    await store.remove('f1', await store.list('f1', 10, signal), signal);
+    assert.deepEqual(readdirSync(top), []);
   });
 
   it('fail with the reason if the folder cannot be used', async (t) => {

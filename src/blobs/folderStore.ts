@@ -1,6 +1,6 @@
 // Blobs as files of a folder, such as one on NFS that all machines mount.
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, opendir, rename, rm, rmdir } from 'node:fs/promises';
+import { constants, mkdir, open, opendir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limitCalls } from '../process/limitCalls.ts';
 import { type BlobStore, BlobStoreError, checkBlobName } from './blobStore.ts';
@@ -16,6 +16,7 @@ const partialSuffix = '.partial';
 const callsMax = 2;
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
+const isLink = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ELOOP';
 
 const late = () => new BlobStoreError('the folder did not respond in time');
 
@@ -35,11 +36,17 @@ async function writeDurably(path: string, bytes: Buffer): Promise<void> {
   }
 }
 
+/** Undefined for anything but a file of that size. Others may write to the folder, so a pipe or a link must not block or mislead. */
 async function readAtMost(path: string, bytesMax: number): Promise<Buffer | undefined> {
-  const file = await open(path, 'r');
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
-    const { size } = await file.stat();
-    return size > bytesMax ? undefined : await file.readFile();
+    const found = await file.stat();
+    if (!found.isFile() || found.size > bytesMax) return undefined;
+    const bytes = Buffer.alloc(found.size);
+    let read = 0;
+    for (let more = 1; more > 0 && read < bytes.length; read += more)
+      more = (await file.read(bytes, read, bytes.length - read)).bytesRead;
+    return bytes.subarray(0, read);
   } finally {
     await file.close();
   }
@@ -80,7 +87,7 @@ export function createFolderStore(top: string): BlobStore {
         try {
           return await readAtMost(join(pathOf(folder), checkBlobName(file)), bytesMax);
         } catch (error) {
-          if (isMissing(error)) return undefined;
+          if (isMissing(error) || isLink(error)) return undefined;
           throw error;
         }
       }, signal),
@@ -97,7 +104,7 @@ export function createFolderStore(top: string): BlobStore {
       run(async () => {
         for (const file of files) {
           if (file.includes('/') || signal.aborted) continue;
-          await rm(join(pathOf(folder), file), { force: true });
+          await rm(join(pathOf(folder), file), { recursive: true, force: true });
         }
         // Fails while there are files left.
         await rmdir(pathOf(folder)).catch(() => {});

@@ -85,7 +85,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   },
   node_unreachable: {
     status: 503,
-    when: 'the machine that has the files of the conversation cannot be reached; see Retry-After',
+    when: 'the machine that has the files of the conversation cannot be reached, or they are being restored from a snapshot; see Retry-After',
   },
   database_unavailable: {
     status: 503,

@@ -1,7 +1,7 @@
 // Restores snapshots of conversations whose machine is gone, so that their files can be read here. Nothing runs in these
 // copies, and they are removed when nobody has read them for a while.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createBridge } from '../bridge/bridge.ts';
 import { createGitHandler } from '../bridge/git.ts';
@@ -30,8 +30,8 @@ const checkEveryMs = 60_000;
 const requestWaitMs = 60_000;
 const restoreMs = 8 * 60_000;
 const retryAfterS = 10;
-/** Those of a process that was killed are removed later. */
-const leftMs = 24 * 60 * 60_000;
+/** A process marks its folder with every check. One that is older belongs to a process that was killed. */
+const leftMs = 15 * 60_000;
 const folderMode = 0o700;
 
 /** What the row of a conversation says. */
@@ -248,15 +248,19 @@ export function createSnapshotReader(options: ReaderOptions) {
   }
 
   async function removeLeft(): Promise<void> {
-    for (const folder of await readdir(top).catch(() => [])) {
-      const found = await stat(join(top, folder)).catch(() => undefined);
-      if (found !== undefined && Date.now() - found.mtimeMs > leftMs)
-        await rm(join(top, folder), { recursive: true, force: true });
+    const now = new Date();
+    await utimes(own, now, now).catch(() => {});
+    for (const name of await readdir(top).catch(() => [])) {
+      const folder = join(top, name);
+      const found = await stat(folder).catch(() => undefined);
+      if (found !== undefined && now.getTime() - found.mtimeMs > leftMs)
+        await rm(folder, { recursive: true, force: true });
     }
   }
 
-  const timer = setInterval(() => void removeIdle().catch(onBackgroundError), checkEveryMs).unref();
-  removeLeft().catch(onBackgroundError);
+  const check = () => removeIdle().then(removeLeft).catch(onBackgroundError);
+  const timer = setInterval(() => void check(), checkEveryMs).unref();
+  void check();
 
   return {
     open: openFiles,

@@ -64,16 +64,11 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
     return { run, snapshotId: row.id };
   }
 
-  const sweepFor = (days: number) => {
-    const sweep = createSnapshotSweep({
-      database,
-      store,
-      days,
-      everyMs: hourMs,
-      onBackgroundError: (error) => {
-        throw error;
-      },
-    });
+  const rethrow = (error: Error): void => {
+    throw error;
+  };
+  const sweepFor = (days: number, { on = store, onBackgroundError = rethrow } = {}) => {
+    const sweep = createSnapshotSweep({ database, store: on, days, everyMs: hourMs, onBackgroundError });
     t.after(() => sweep.close());
     return sweep.sweep;
   };
@@ -137,6 +132,21 @@ for (const kind of databaseKinds)
         [other.snapshotId],
       );
       assert.deepEqual(await store.list(other.snapshotId, 10, signal), ['b1']);
+    });
+
+    it('does not keep others from being removed if it cannot be removed itself', async (t) => {
+      const { database, userId, store, snapshotted, sweepFor } = await setUp(kind, t);
+      const [stuck, other] = [await snapshotted('a'), await snapshotted('b')];
+      for (const id of ['a', 'b']) await database.run(deleteConversation, { userId, id, at });
+      const remove: typeof store.remove = async (folder, ...rest) => {
+        if (folder === stuck.snapshotId) throw new Error('it is busy');
+        return store.remove(folder, ...rest);
+      };
+      const errors: string[] = [];
+      const onBackgroundError = ({ message }: Error) => void errors.push(message);
+      await sweepFor(0, { on: { ...store, remove }, onBackgroundError })();
+      assert.deepEqual(errors, [`the snapshot in ${stuck.snapshotId} cannot be removed: it is busy`]);
+      assert.deepEqual(await store.list(other.snapshotId, 10, signal), []);
     });
 
     it('is removed if an older version has deleted the conversation', async (t) => {

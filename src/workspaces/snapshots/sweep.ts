@@ -11,6 +11,8 @@ const lookedAtMax = 1_000;
 const looksMax = 20;
 /** Snapshots whose blobs are removed per pass. */
 const removedMax = 100;
+/** Snapshots that cannot be removed, after which a pass ends: the store is probably down. */
+const failuresMax = 10;
 const blobsPerCall = 500;
 /** Calls for one snapshot per pass. */
 const callsMax = 200;
@@ -47,8 +49,17 @@ export function createSnapshotSweep({ database, store, days, everyMs, onBackgrou
       if (after === '') break;
     }
     const removed = await database.run(listRemoved, { max: removedMax, sinceMs: writtenMs });
-    for (const { id, isOld } of removed)
-      if ((await removeBlobs(id)) && isOld) await database.run(forgetSnapshot, id);
+    const failures: Error[] = [];
+    for (const { id, isOld } of removed) {
+      if (failures.length >= failuresMax) break;
+      try {
+        if ((await removeBlobs(id)) && isOld) await database.run(forgetSnapshot, id);
+      } catch (error) {
+        const { message } = error as Error;
+        failures.push(new Error(`the snapshot in ${id} cannot be removed: ${message}`, { cause: error }));
+      }
+    }
+    if (failures[0] !== undefined) throw failures[0];
   }
 
   const { run, stop } = repeat(sweep, everyMs, onBackgroundError);
