@@ -9,6 +9,9 @@ const fullManifestFile = 'package.full.json';
 /** The Node that runs npm. Parley itself runs on the one among its optional dependencies. */
 const npmNode = '>=18';
 
+/** What only a clone needs. */
+const ofRepository: ReadonlySet<string> = new Set(['scripts', 'devDependencies', 'allowScripts']);
+
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
@@ -16,7 +19,7 @@ interface Manifest {
 
 /** The manifest of the package, from the manifest of the repository. */
 function shortened(manifest: Manifest): Manifest {
-  const { scripts: _, devDependencies: __, allowScripts: ___, ...kept } = manifest;
+  const kept = Object.fromEntries(Object.entries(manifest).filter(([field]) => !ofRepository.has(field)));
   const dependencies = Object.fromEntries(
     Object.entries(manifest.dependencies).filter(([name]) => unbundled.includes(name)),
   );

@@ -99,6 +99,29 @@ interface StaleInput {
   readonly after: number;
 }
 
+/** Stale texts of a table whose rows have a user and an id. */
+function* listStaleById(
+  q: Queries,
+  table: 'webhooks' | 'snapshots',
+  current: string,
+  max: number,
+): Steps<EncryptedLocation[]> {
+  const found = yield* rows(
+    q.build
+      .selectFrom(table)
+      .select(['user_id', 'id', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
+  return found.map(({ user_id: userId, id, sealed }) => ({
+    table,
+    userId,
+    name: [id],
+    encrypted: sealed,
+    key: 0,
+  }));
+}
+
 /** Some of the texts that another key has encrypted. Read from the start, it is empty when a rotation is done. */
 export const listStale = read('secrets.listStale', function* (q, { keyId, max, after }: StaleInput): Steps<
   EncryptedLocation[]
@@ -118,20 +141,8 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       .where('sealed', 'not like', current)
       .limit(max),
   );
-  const webhooks = yield* rows(
-    q.build
-      .selectFrom('webhooks')
-      .select(['user_id', 'id', 'sealed'])
-      .where('sealed', 'not like', current)
-      .limit(max),
-  );
-  const snapshots = yield* rows(
-    q.build
-      .selectFrom('snapshots')
-      .select(['user_id', 'id', 'sealed'])
-      .where('sealed', 'not like', current)
-      .limit(max),
-  );
+  const webhooks = yield* listStaleById(q, 'webhooks', current, max);
+  const snapshots = yield* listStaleById(q, 'snapshots', current, max);
   const conversations = yield* rows(
     q.build
       .selectFrom('conversations')
@@ -151,20 +162,8 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       encrypted: s.sealed,
       key: 0,
     })),
-    ...webhooks.map((w) => ({
-      table: 'webhooks' as const,
-      userId: w.user_id,
-      name: [w.id],
-      encrypted: w.sealed,
-      key: 0,
-    })),
-    ...snapshots.map((s) => ({
-      table: 'snapshots' as const,
-      userId: s.user_id,
-      name: [s.id],
-      encrypted: s.sealed,
-      key: 0,
-    })),
+    ...webhooks,
+    ...snapshots,
     ...conversations.map((c) => ({
       table: 'conversations' as const,
       userId: c.user_id,
@@ -199,14 +198,9 @@ function reencryptionQuery(
         .where('name', '=', second)
         .where('sealed', '=', encrypted);
     case 'webhooks':
-      return q.build
-        .updateTable('webhooks')
-        .set({ sealed: reencrypted })
-        .where('id', '=', first)
-        .where('sealed', '=', encrypted);
     case 'snapshots':
       return q.build
-        .updateTable('snapshots')
+        .updateTable(table)
         .set({ sealed: reencrypted })
         .where('id', '=', first)
         .where('sealed', '=', encrypted);

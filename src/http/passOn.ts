@@ -146,7 +146,7 @@ export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = 
     if (origins !== undefined) await relay(origins, request, reply);
   };
 
-  /** The same for routes that only read: if the machine is gone, the route reads the last snapshot. */
+  /** Passes on requests that only read files. If the machine is gone, the route reads the last snapshot instead. */
   const passOnReading: preHandlerAsyncHookHandler = async (request, reply) => {
     if (request.isPassedOn) return;
     const name = conversationName(request.principal, (request.params as { id: string }).id);

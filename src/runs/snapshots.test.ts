@@ -27,9 +27,7 @@ describe('a conversation that another machine continues', () => {
   it('has the files and the session that it had after its last turn', async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine();
-    const id = await first.create(`really-run ${makeFiles}`);
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, makeFiles);
     await first.service.stop();
 
     const second = await cluster.startMachine();
@@ -48,9 +46,7 @@ describe('a conversation that another machine continues', () => {
   it('is in bubblewrap as it was', { skip: noBubblewrap }, async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine({ sandbox: 'bubblewrap' });
-    const id = await first.create(`really-run ${makeFiles}`);
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, makeFiles);
     await first.service.stop();
     const second = await cluster.startMachine({ sandbox: 'bubblewrap' });
     assert.equal(await shell(second, id, 2, showFiles), shownFiles);
@@ -65,9 +61,7 @@ describe('a conversation that another machine continues', () => {
     const first = await cluster.startMachine();
     const work =
       'git checkout -qb work; echo new >new.txt; git add .; git commit -qm mine; echo b >>src/a.ts';
-    const id = await first.create(`really-run ${work}`, { repository: 'team/app' });
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, work, { repository: 'team/app' });
     await first.service.stop();
     // Somebody has replaced the history meanwhile.
     git(repository, ['update-ref', '-d', 'refs/heads/main']);
@@ -93,9 +87,7 @@ describe('a conversation that another machine continues', () => {
     commit(host.repository('team/app'), 'main', { 'README.md': 'main\n' });
     const cluster = await createCluster(t, { env: { PARLEY_GIT_HOSTS: `github=${host.url}` } });
     const first = await cluster.startMachine();
-    const id = await first.create('really-run echo new >new.txt', { repository: 'team/app' });
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, 'echo new >new.txt', { repository: 'team/app' });
     await first.stop(id);
     await first.reaches(id, 'STOPPED');
     await first.service.stop();
@@ -114,9 +106,7 @@ describe('a conversation that another machine continues', () => {
   it('is not resumed with a session that lacks a turn, but has the older files', async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine();
-    const id = await first.create('really-run echo one >a.txt');
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, 'echo one >a.txt');
     await first.stop(id);
     await first.reaches(id, 'STOPPED');
     await first.service.stop();
@@ -131,9 +121,7 @@ describe('a conversation that another machine continues', () => {
   it('replaces files of an earlier run on that machine', async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine();
-    const id = await first.create('really-run echo old >a.txt; echo old >gone.txt');
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, 'echo old >a.txt; echo old >gone.txt');
     await first.service.stop();
     const second = await cluster.startMachine();
     await shell(second, id, 2, 'echo new >a.txt; rm gone.txt');
@@ -148,9 +136,7 @@ describe('snapshots on SQLite', () => {
   it('bring back files that the machine has lost', async (t) => {
     const cluster = await createCluster(t, { kind: 'sqlite' });
     const machine = await cluster.startMachine();
-    const id = await machine.create(`really-run ${makeFiles}`);
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, makeFiles);
     await machine.stop(id);
     await machine.reaches(id, 'STOPPED');
     await machine.service.stop();
@@ -206,9 +192,7 @@ describe('the snapshot store', () => {
   it('is filled again by the next run if it was lost', async (t) => {
     const cluster = await createCluster(t);
     const machine = await cluster.startMachine();
-    const id = await machine.create(`really-run ${makeFiles}`);
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, makeFiles);
     for (const blob of cluster.blobs()) rmSync(blob);
     // This snapshot builds on pieces that are gone.
     await shell(machine, id, 2, 'echo more >c.txt');
@@ -227,9 +211,7 @@ describe('the snapshot store', () => {
     useS3(t, s3);
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
     const machine = await cluster.startMachine();
-    const id = await machine.create('really-run echo one >a.txt');
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, 'echo one >a.txt');
     s3.failWith = 'silence';
     assert.equal(await shell(machine, id, 2, 'echo two >a.txt; cat a.txt'), 'two\n');
     assert.equal(await shell(machine, id, 3, 'echo three >a.txt; cat a.txt'), 'three\n');
@@ -242,9 +224,7 @@ describe('the snapshot store', () => {
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
     const machine = await cluster.startMachine();
     s3.refusesDeletes = true;
-    const id = await machine.create('really-run echo one >a.txt');
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, 'echo one >a.txt');
     await shell(machine, id, 2, 'echo two >a.txt');
     await cluster.stored(id, 2);
     await until('it is logged', () =>
@@ -264,9 +244,7 @@ describe('the snapshot store', () => {
     useS3(t, s3);
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
     const first = await cluster.startMachine();
-    const id = await first.create(`really-run ${makeFiles}`);
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, makeFiles);
     await first.service.stop();
     assert.ok([...s3.objects.keys()].every((key) => key.startsWith('files/x/')));
     const second = await cluster.startMachine();
@@ -282,9 +260,7 @@ describe('the snapshot store', () => {
     it(`is not trusted: with a blob that is ${what}, the conversation says so and starts anew`, async (t) => {
       const cluster = await createCluster(t);
       const first = await cluster.startMachine();
-      const id = await first.create('really-run echo one >a.txt');
-      await first.turns(id, 1);
-      await cluster.stored(id);
+      const id = await cluster.createStored(first, 'echo one >a.txt');
       await first.service.stop();
       for (const blob of cluster.blobs()) damage(blob);
       const second = await cluster.startMachine();
@@ -297,9 +273,7 @@ describe('the snapshot store', () => {
     useS3(t, s3);
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
     const first = await cluster.startMachine();
-    const id = await first.create('really-run echo one >a.txt');
-    await first.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(first, 'echo one >a.txt');
     await first.stop(id);
     await first.reaches(id, 'STOPPED');
     await first.service.stop();
@@ -317,9 +291,7 @@ describe('a snapshot', () => {
   it('names what was left out, once', async (t) => {
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOT_MB: '1' } });
     const machine = await cluster.startMachine();
-    const id = await machine.create('really-run head -c 3000000 /dev/zero >large.bin; echo x >small.txt');
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, 'head -c 3000000 /dev/zero >large.bin; echo x >small.txt');
     await shell(machine, id, 2, 'echo y >small.txt');
     await cluster.stored(id, 2);
     const events = await machine.events(id);
@@ -331,9 +303,7 @@ describe('a snapshot', () => {
   it('is removed with its conversation', async (t) => {
     const cluster = await createCluster(t);
     const machine = await cluster.startMachine({ times: { worker: { retentionMs: 100 } } });
-    const id = await machine.create('really-run echo one >a.txt');
-    await machine.turns(id, 1);
-    await cluster.stored(id);
+    const id = await cluster.createStored(machine, 'echo one >a.txt');
     const { status } = await machine.service.ask(`/api/conversations/${id}`, { method: 'DELETE' });
     assert.equal(status, 200);
     await until('its blobs are gone', () => cluster.blobs().length === 0);

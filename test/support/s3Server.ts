@@ -100,7 +100,7 @@ export function s3Variables({ url }: S3Server) {
   };
 }
 
-/** The same for services inside the test, until it ends. */
+/** Sets these variables for services inside the test, until it ends. */
 export function useS3(t: After, server: S3Server): void {
   setVariables(t, s3Variables(server));
 }

@@ -23,6 +23,8 @@ export interface Cluster {
   startMachine(options?: RunsOptions): Promise<Machine>;
   /** Starts it again with the same data folder. */
   restartMachine(machine: Machine): Promise<Machine>;
+  /** Creates a conversation whose first turn runs the command, and waits for its snapshot. */
+  createStored(machine: Machine, command: string, more?: Record<string, unknown>): Promise<string>;
   /** Waits until a snapshot of the conversation with these turns is complete. */
   stored(id: string, heard?: number): Promise<void>;
   /** All blobs in the store. */
@@ -55,6 +57,25 @@ export async function createCluster(
     const runs = await startRuns({ ...options, storage: machine, env: { ...common, ...options.env } }, t);
     return { ...runs, storage: machine };
   }
+  async function stored(id: string, heard = 1): Promise<void> {
+    await until(
+      'the snapshot is complete',
+      async () => {
+        const [row] = await inspect(
+          latest,
+          `select snapshots.heard, conversations.heard as all_heard from snapshots join conversations on key = conversation_key
+           where conversations.id = '${id}' and blob is not null`,
+        );
+        return (
+          row !== undefined &&
+          Number(row['heard']) >= heard &&
+          Number(row['heard']) === Number(row['all_heard'])
+        );
+      },
+      20_000,
+    );
+  }
+
   return {
     store,
     blobs: () =>
@@ -64,23 +85,12 @@ export async function createCluster(
     startMachine: (options) =>
       start({ ...storage, dataDir: temporaryFolder(t), remove: async () => {} }, options),
     restartMachine: (machine) => start(machine.storage),
-    stored: async (id, heard = 1) => {
-      await until(
-        'the snapshot is complete',
-        async () => {
-          const [row] = await inspect(
-            latest,
-            `select snapshots.heard, conversations.heard as all_heard from snapshots join conversations on key = conversation_key
-             where conversations.id = '${id}' and blob is not null`,
-          );
-          return (
-            row !== undefined &&
-            Number(row['heard']) >= heard &&
-            Number(row['heard']) === Number(row['all_heard'])
-          );
-        },
-        20_000,
-      );
+    stored,
+    createStored: async (machine, command, more) => {
+      const id = await machine.create(`really-run ${command}`, more);
+      await machine.turns(id, 1);
+      await stored(id);
+      return id;
     },
   };
 }

@@ -38,7 +38,7 @@ async function currentReferences(root: string): Promise<Map<string, string>> {
   return new Map([...found].map(([, commit = '', name = '']) => [name, commit]));
 }
 
-/** Those of the remote stay as the clone has them; a reference whose commit is gone is dropped. */
+/** Sets the references, except those of the remote, which the clone has set. Drops references whose commit is gone. */
 async function applyReferences(root: string, { references }: RepositoryState): Promise<void> {
   const current = await currentReferences(root);
   const wanted = new Map(references);

@@ -27,7 +27,7 @@ function splitNul(bytes: Buffer): string[] {
 
 const lines = (words: Iterable<string>) => Buffer.from([...words].map((word) => `${word}\n`).join(''));
 
-/** Those of the hashes that the repository has. */
+/** Returns the hashes whose objects the repository has. */
 async function present(repository: Repository, hashes: Iterable<string>): Promise<Set<string>> {
   const wanted = new Set(hashes);
   if (wanted.size === 0) return new Set();

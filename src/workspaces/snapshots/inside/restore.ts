@@ -94,7 +94,7 @@ function createReceivers({ home }: RestoreRequest) {
     index: () => toMemory(indexBytesMax, (bytes) => (index = bytes)),
     files: () => toTar(root),
     git: () => {
-      // Those of the clone tell another story.
+      // The logs of the clone do not belong to the history that is restored.
       rmSync(join(root, '.git/logs'), { recursive: true, force: true });
       mkdirSync(join(root, '.git'), { recursive: true });
       return toTar(join(root, '.git'));
