@@ -53,7 +53,7 @@ async function takeTurns(lifetime: Lifetime, plan: Plan, compared: Comparison): 
   return { ours, pgbench, half };
 }
 
-/** One comparison; says so if there is no pgbench. */
+/** Makes one comparison, and says so if there is no pgbench. */
 async function compareWithPgbench(lifetime: Lifetime, plan: Plan, compared: Comparison): Promise<PartReport> {
   const { connections } = plan.pgbench;
   const share = `${compared.name}, PostgreSQL, connections ${connections}: share of pgbench`;

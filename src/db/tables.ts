@@ -180,7 +180,7 @@ export interface Tables {
   workspace_patches: { conversation_key: number; patch: string };
   /** Where the files of a conversation are in the snapshot store. It exists before the first blob does. */
   snapshots: {
-    /** Also the folder of its blobs. */
+    /** The name of the folder of its blobs, too. */
     id: string;
     conversation_key: number;
     user_id: number;

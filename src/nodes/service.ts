@@ -87,7 +87,7 @@ export function createNodes({
   async function leave(): Promise<void> {
     serves = false;
     if (timer === undefined) return;
-    // One that has begun still says that this process serves.
+    // A heartbeat that has begun still says that this process serves.
     await heartbeat.ended();
     if (timer === undefined) return;
     await heartbeat.run();

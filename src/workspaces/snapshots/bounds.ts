@@ -2,7 +2,7 @@
 import { kib, mib } from '../../validation/schema.ts';
 import { frameBytesMax, pieceBytes } from './inside/sections.ts';
 
-/** One file. Larger ones are left out. */
+/** The size of one file; larger files are left out. */
 export const fileBytesMax = 256 * mib;
 export const gitAddressBytesMax = 2 * kib * mib;
 

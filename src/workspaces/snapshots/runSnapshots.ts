@@ -146,7 +146,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     }
   }
 
-  /** One at a time. What arrives at the last moment is stored by the next round. */
+  /** Stores one copy at a time. What arrives at the last moment is stored by the next round. */
   function startStoring(): void {
     storing ??= storeAll().finally(() => {
       storing = undefined;
@@ -216,7 +216,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     isCleaned = isWhole && removable.length === unneeded.length;
   }
 
-  /** One at a time. */
+  /** Makes one copy at a time. */
   function startCopying(): void {
     copying ??= copyAll().finally(() => {
       copying = undefined;

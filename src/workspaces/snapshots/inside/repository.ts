@@ -106,7 +106,7 @@ async function submodules(repository: Repository, root: string): Promise<string[
 }
 
 async function untracked(repository: Repository): Promise<string[]> {
-  // As in the list of changes: only the .gitignore files of the tree count.
+  // Only the .gitignore files of the tree count, as in the list of changes.
   const args = ['ls-files', '--others', '-z', '--exclude-per-directory=.gitignore'];
   return repository.readNames(args, namesMax);
 }
