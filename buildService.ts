@@ -66,7 +66,12 @@ export async function buildService(
   rmSync(out, { recursive: true, force: true });
   const esbuild = await load();
   if (esbuild === undefined) return false;
-  const threads = ['src/db/sqliteThread.ts', 'src/db/sqliteCheckpointThread.ts'];
+  const threads = [
+    'src/db/sqliteThread.ts',
+    'src/db/sqliteCheckpointThread.ts',
+    'src/db/sqliteReadThread.ts',
+    'src/backups/thread.ts',
+  ];
   const entryPoints = ['src/main.ts', 'src/transactions.ts', ...threads];
   await esbuild.build({ ...common, entryPoints, splitting: true });
   for (const main of mains) await esbuild.build({ ...common, entryPoints: [main], outbase: 'test/support' });
@@ -79,6 +84,9 @@ export async function buildService(
     'src/workspaces/snapshots/inside/restore.ts',
   ];
   await esbuild.build({ ...common, entryPoints: inside });
+  // Pods start it, so it has a path that does not change.
+  const supervisor = { in: 'src/sandbox/kubernetes/inside/supervisor.ts', out: 'supervisor' };
+  await esbuild.build({ ...common, entryPoints: [supervisor] });
   // With its libraries, for what is beside a program is not always there where it runs.
   const agent = ['src/agents/builtin/main.ts'];
   await esbuild.build({

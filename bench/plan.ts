@@ -52,6 +52,8 @@ export interface Plan {
   };
   /** Of the built-in agent, with each model API. */
   readonly agent: { readonly starts: number };
+  /** Programs in each kind of sandbox. */
+  readonly sandboxes: { readonly starts: number };
   /** Messages of one conversation; the first and the last are compared. */
   readonly longConversation: {
     readonly warmups: number;
@@ -129,6 +131,7 @@ export const fullPlan: Plan = {
   v0Sockets: { messages: 200 },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
   agent: { starts: 10 },
+  sandboxes: { starts: 20 },
   longConversation: { warmups: 50, messages: 2_000, counted: 100 },
   page: { opens: 10 },
   gateway: {
@@ -181,6 +184,7 @@ export const quickPlan: Plan = {
   v0Sockets: { messages: 50 },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
   agent: { starts: 2 },
+  sandboxes: { starts: 3 },
   longConversation: { warmups: 10, messages: 200, counted: 20 },
   page: { opens: 2 },
   gateway: {

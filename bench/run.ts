@@ -22,6 +22,7 @@ import { measurePartials } from './partials.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
 import { measureRuns } from './runs.ts';
+import { measureSandboxes } from './sandboxes.ts';
 import { measureSettingsWrites } from './settingsWrites.ts';
 import { measureStartup } from './startup.ts';
 import { measureStore } from './store.ts';
@@ -70,6 +71,7 @@ const parts: readonly Part[] = [
   { name: 'fairness', needsPostgres: true, measure: measureFairness },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
   { name: 'agent', needsPostgres: false, measure: measureAgent },
+  { name: 'sandboxes', needsPostgres: false, measure: measureSandboxes },
   { name: 'long-conversation', needsPostgres: false, measure: measureLongConversation },
   { name: 'gateway', needsPostgres: false, measure: measureGateway },
   { name: 'metrics', needsPostgres: true, measure: measureMetrics },

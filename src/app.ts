@@ -19,7 +19,7 @@ import { serveMetrics } from './metrics/server.ts';
 import { createRoutedServer } from './routes.ts';
 import { sharedByRuns } from './runs/currentRun.ts';
 import { findMissingLimits, limitsRemedy } from './sandbox/cgroups.ts';
-import { type AppTimes, type Closers, createServices } from './services.ts';
+import { type AppTimes, type Closers, createServices, type Services } from './services.ts';
 import { openTracing } from './tracing/tracing.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser } from './users/store.ts';
@@ -39,6 +39,8 @@ export interface App {
   readonly sandbox: string;
   /** Which limits do not hold for agents and what to do about it; undefined if all do, or if no agent can run. */
   readonly limitsNote: string | undefined;
+  /** Where snapshots of files are stored, or why they cannot be; undefined if they are off. */
+  readonly snapshots: { readonly sentence: string; readonly isFault: boolean } | undefined;
   /** Why local models do not work and what to do about it; undefined if they work or the operator switched them off. */
   readonly privateAddressNote: string | undefined;
   /** Waits until load balancers have noticed, answers all open requests, then closes everything. Every call returns the same promise. */
@@ -53,6 +55,20 @@ export interface AppOptions {
   /** Called when the service can no longer do its work. */
   readonly onFatal: (error: Error) => void;
   readonly times?: AppTimes;
+}
+
+/** Says whether the store for snapshots can be used, if there is one. */
+async function describeSnapshots({ runtime }: Services): Promise<App['snapshots']> {
+  const store = await runtime.checkSnapshotStore();
+  if (store === undefined) return undefined;
+  const { name, fault } = store;
+  if (fault === undefined) return { sentence: `Snapshots of files are stored in ${name}.`, isFault: false };
+  const sentences = [
+    `The snapshot store ${name} cannot be used: ${fault.message}.`,
+    ...(fault.remedy === undefined ? [] : [fault.remedy]),
+    'Until it can, files of conversations are only on their machine.',
+  ];
+  return { sentence: sentences.join(' '), isFault: true };
 }
 
 async function listen(app: Server, { host, port }: Config): Promise<string> {
@@ -143,7 +159,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     closers.push(async () => {
       stopping = true;
       services.worker?.stopClaiming();
-      void services.nodes.leave();
+      const left = services.nodes.leave();
       await sleep(config.drainS * 1_000, undefined, { signal: hurry.signal }).catch(() => {});
       services.events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
@@ -155,6 +171,8 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       await app.close();
       clearTimeout(late);
       clearInterval(idle);
+      // Otherwise the conversations that this process releases next would wait for it.
+      await left;
     });
     url = await listen(app, config);
     const { metricsPort, metricsHost } = config;
@@ -177,6 +195,8 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const missing = kind === undefined ? undefined : findMissingLimits(limits);
     const limitsNote = missing === undefined ? undefined : `${missing} ${limitsRemedy}`;
     if (limitsNote !== undefined) logger.warn(limitsNote);
+    const snapshots = await describeSnapshots(services);
+    if (snapshots?.isFault) logger.warn(snapshots.sentence);
     const privateAddressNote = await services.findPrivateAddressNote();
     if (privateAddressNote !== undefined) logger.info(privateAddressNote);
     const isFirstStart = ownerKey?.made !== undefined;
@@ -188,6 +208,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       databaseKind: database.kind,
       sandbox: announcement,
       limitsNote,
+      snapshots,
       privateAddressNote,
       stop: stopped,
       hurry: () => hurry.abort(),

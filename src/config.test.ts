@@ -43,12 +43,83 @@ describe('readConfig', () => {
     assert.deepEqual([readConfig({}).seccomp, readConfig({}, { seccomp: 'off' }).seccomp], ['on', 'off']);
   });
 
+  it('takes the name of a container runtime, and nothing that looks like a flag', () => {
+    assert.equal(readConfig({}).dockerRuntime, undefined);
+    assert.equal(readConfig({ PARLEY_DOCKER_RUNTIME: 'runsc' }).dockerRuntime, 'runsc');
+    assert.throws(() => readConfig({ PARLEY_DOCKER_RUNTIME: '--privileged' }), RefusalError);
+    assert.equal(readConfig({ PARLEY_KUBERNETES_NAMESPACE: 'team-a' }).kubernetesNamespace, 'team-a');
+    assert.throws(() => readConfig({ PARLEY_KUBERNETES_NAMESPACE: 'a/../b' }), RefusalError);
+    assert.equal(readConfig({ PARLEY_KUBERNETES_RUNTIME_CLASS: 'gvisor' }).kubernetesRuntimeClass, 'gvisor');
+    assert.throws(() => readConfig({ PARLEY_KUBERNETES_RUNTIME_CLASS: 'No' }), RefusalError);
+  });
+
   it('looks for the files of agents and prices in the data folder unless they are named', () => {
     const usual = readConfig({ PARLEY_DATA_DIR: '/d' });
     assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
     const file = import.meta.filename;
     const named = readConfig({ PARLEY_AGENTS_FILE: file }, { 'prices-file': file });
     assert.deepEqual([named.agentsFile, named.pricesFile], [file, file]);
+  });
+
+  it('keeps removed users for 30 days unless the operator decides', () => {
+    const days = (value?: string) => readConfig({ PARLEY_REMOVED_USER_DAYS: value }).removedUserDays;
+    assert.deepEqual([days(), days('0'), days('7')], [30, 0, 7]);
+    assert.throws(() => days('-1'), RefusalError);
+  });
+
+  describe('of the sign-in', () => {
+    const base = {
+      PARLEY_OIDC_ISSUER: 'https://login.example.com/realms/a',
+      PARLEY_OIDC_CLIENT_ID: 'parley',
+      PARLEY_PUBLIC_URL: 'https://parley.example.com',
+    };
+    const refuses = (env: Record<string, string | undefined>, message: RegExp) =>
+      assert.throws(() => readConfig({ ...base, ...env }), { name: 'RefusalError', message });
+
+    it('lets nobody in who was not linked, unless the operator decides', () => {
+      const config = readConfig(base);
+      assert.deepEqual(
+        [config.oidcCreateUsers, config.oidcUserClaim, config.oidcScopes, config.oidcClientAuth],
+        [false, 'preferred_username', 'openid profile email', 'basic'],
+      );
+      assert.deepEqual([config.sessionIdleMinutes, config.sessionHours], [720, 168]);
+      const emails = {
+        PARLEY_OIDC_EMAIL_DOMAINS: '@Example.com, b.org',
+        PARLEY_OIDC_ADMIN_EMAILS: 'A@b.org',
+      };
+      const limited = readConfig({ ...base, ...emails });
+      assert.deepEqual(limited.oidcEmailDomains, ['example.com', 'b.org']);
+      assert.deepEqual(limited.oidcAdminEmails, ['a@b.org']);
+    });
+
+    it('is refused if it could not work', () => {
+      refuses({ PARLEY_OIDC_CLIENT_ID: undefined }, /needs PARLEY_OIDC_CLIENT_ID/);
+      refuses({ PARLEY_PUBLIC_URL: undefined }, /needs PARLEY_PUBLIC_URL/);
+      refuses({ PARLEY_OIDC_ISSUER: undefined }, /need PARLEY_OIDC_ISSUER/);
+      refuses({ PARLEY_OIDC_SCOPES: 'profile' }, /includes openid/);
+      refuses({ PARLEY_OIDC_EMAIL_DOMAINS: 'a b' }, /PARLEY_OIDC_EMAIL_DOMAINS must be/);
+      for (const issuer of ['login.example.com', 'ftp://a', 'https://a?b', 'https://u:p@a'])
+        refuses({ PARLEY_OIDC_ISSUER: issuer }, /PARLEY_OIDC_ISSUER must be/);
+    });
+
+    it('is refused if others could listen, or if everybody could sign in by accident', () => {
+      refuses({ PARLEY_OIDC_ISSUER: 'http://login.example.com' }, /must be an https URL/);
+      refuses({ PARLEY_PUBLIC_URL: 'http://parley.example.com' }, /must be an https URL/);
+      readConfig({
+        ...base,
+        PARLEY_OIDC_ISSUER: 'http://127.0.0.1:9',
+        PARLEY_PUBLIC_URL: 'http://localhost:1',
+      });
+      refuses({ PARLEY_OIDC_CREATE_USERS: '1' }, /EMAIL_DOMAINS=\* lets everyone in/);
+      readConfig({ ...base, PARLEY_OIDC_CREATE_USERS: '1', PARLEY_OIDC_GROUPS: 'a' });
+    });
+  });
+
+  it('has no budgets of users unless the operator sets them', () => {
+    const budget = (value?: string) => readConfig({ PARLEY_USER_BUDGET_DAY: value }).userBudgetDay;
+    assert.deepEqual([budget(), budget('0'), budget('2.5')], [0, 0, 2.5]);
+    assert.equal(readConfig({}, { 'user-budget-month': '100' }).userBudgetMonth, 100);
+    for (const bad of ['-1', 'much', '1e3', '2000000']) assert.throws(() => budget(bad), RefusalError);
   });
 
   it('refuses a file that is named and cannot be read', () => {
@@ -110,6 +181,10 @@ describe('readConfig', () => {
     ['PARLEY_SNAPSHOTS', 's3://user:secret@bucket/a'],
     ['PARLEY_SNAPSHOT_MB', 'none'],
     ['PARLEY_SNAPSHOT_FILES', 'all'],
+    ['PARLEY_BACKUP_HOURS', 'daily'],
+    ['PARLEY_BACKUP_KEEP', 'all'],
+    ['PARLEY_BACKUP_WORKSPACES', 'yes'],
+    ['PARLEY_BACKUP_KEYS', 'all'],
     ['PARLEY_SEARCH_URL', 'search.example'],
     ['PARLEY_SEARCH_URL', 'ftp://a.example/mcp'],
     ['PARLEY_SEARCH_URL', 'https://user@a.example/mcp'],
@@ -150,6 +225,8 @@ describe('serviceOptions', () => {
       'SESSION_API_KEY',
       'PARLEY_AUTH_TOKEN',
       'PARLEY_SECRET_KEY',
+      'PARLEY_BACKUP_PASSPHRASE',
+      'PARLEY_OIDC_CLIENT_SECRET',
     ]);
   });
 });

@@ -6,6 +6,7 @@ import { type BlobLocation, parseBlobLocation } from './blobs/location.ts';
 import { RefusalError } from './errors.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './git/hosts.ts';
 import { modelHostsForm, parseModelHosts } from './models/hosts.ts';
+import { dollarsMax } from './models/money.ts';
 import type { ModelHosts } from './models/providers.ts';
 import { type PrivateAccess, parsePrivateAccess, privateHostsForm } from './outgoing/privateHosts.ts';
 import { urlFault } from './validation/url.ts';
@@ -17,10 +18,12 @@ export type TrustProxy = number | readonly string[];
 export const roles = ['all', 'api', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
-export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'process'] as const;
+export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'kubernetes', 'process'] as const;
 export type SandboxChoice = (typeof sandboxChoices)[number];
 
 export const seccompChoices = ['on', 'off'] as const;
+
+export const oidcClientAuths = ['basic', 'post'] as const;
 
 export const otlpProtocols = ['http/protobuf', 'http/json'] as const;
 export const tracesSamplers = [
@@ -59,9 +62,21 @@ const portMax = 65_535;
 const secretKeyBytes = 32;
 const presetCredentialMin = 8;
 const presetCredentialMax = 512;
+const clientSecretMax = 4_096;
+const signInWordMax = 256;
+const signInNameMax = 64;
 
 function option<Value>(declared: Option<Value>): Option<Value> {
   return declared;
+}
+
+/** The name of an object of Kubernetes. */
+function objectName(what: string) {
+  return (text: string): string => {
+    if (!/^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/.test(text))
+      throw new BadValue(`must be the name of ${what}`);
+    return text;
+  };
 }
 
 function integer(min: number, max: number) {
@@ -89,6 +104,13 @@ function zeroOrOne(text: string): boolean {
 function share(text: string): number {
   const value = Number(text);
   if (!/^\d*\.?\d+$/.test(text) || value > 1) throw new BadValue('must be a number from 0 to 1');
+  return value;
+}
+
+function dollars(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || value > dollarsMax)
+    throw new BadValue(`must be a number from 0 to ${dollarsMax}`);
   return value;
 }
 
@@ -129,6 +151,43 @@ function secretKeys(text: string | undefined): readonly Buffer[] {
       throw new BadValue('must be 32 bytes in hex or base64; create one with: openssl rand -hex 32');
     return key;
   });
+}
+
+/** The name of a claim, a group or a scope, as it may stand in a list. */
+function words(text: string | undefined): readonly string[] {
+  return list(text).map((word) => {
+    if (word.length > signInWordMax || /\p{Cc}/u.test(word))
+      throw new BadValue(`must be a list of words of at most ${signInWordMax} characters`);
+    return word;
+  });
+}
+
+function claim(text: string): string {
+  if (!/^[\x21-\x7e]{1,128}$/.test(text)) throw new BadValue('must be the name of a claim');
+  return text;
+}
+
+function emailDomain(text: string): string {
+  const domain = text.toLowerCase().replace(/^@/, '');
+  if (domain !== '*' && !/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain))
+    throw new BadValue('must be a list of domains such as example.com, or * for everyone');
+  return domain;
+}
+
+function scopeList(text: string): string {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
+  if (!scopes.includes('openid') || !scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)))
+    throw new BadValue('must be a list of scopes that includes openid');
+  return scopes.join(' ');
+}
+
+/** Without TLS, somebody who reads the traffic could take over the sign-in. */
+function issuer(text: string): string {
+  const url = URL.parse(text);
+  const isSafe = url !== null && (url.protocol === 'https:' || isLoopbackName(url.hostname));
+  if (!isSafe || !/^https?:/i.test(text) || urlFault(text) !== undefined || url.search + url.hash !== '')
+    throw new BadValue('must be an https URL, or an http URL on loopback, without a query');
+  return text;
 }
 
 /** A file that the operator has named must be there. */
@@ -279,6 +338,15 @@ const options = {
     shownDefault: 'info',
     parse: (text = 'info') => choice(logLevels)(text),
   }),
+  accessLog: option({
+    env: 'PARLEY_ACCESS_LOG',
+    flag: 'access-log',
+    group: 'Logging',
+    value: '0|1',
+    help: '1 logs every request with method, route, status, time, id of the API key and client address, at any log level.',
+    shownDefault: '0',
+    parse: (text = '0') => zeroOrOne(text),
+  }),
   role: option({
     env: 'PARLEY_ROLE',
     flag: 'role',
@@ -331,7 +399,7 @@ const options = {
     group: 'Sandbox',
     value: 'SANDBOX',
     choices: sandboxChoices,
-    help: 'What isolates agents: auto, bubblewrap, docker or process (no isolation).',
+    help: 'What isolates agents: auto, bubblewrap, docker, kubernetes or process (no isolation).',
     shownDefault: 'auto',
     parse: (text = 'auto') => choice(sandboxChoices)(text),
   }),
@@ -353,6 +421,46 @@ const options = {
     help: 'The container images that users can choose from, separated by commas. The first one is the default.',
     shownDefault: 'none; docker needs one',
     parse: list,
+  }),
+  dockerRuntime: option({
+    env: 'PARLEY_DOCKER_RUNTIME',
+    flag: 'docker-runtime',
+    group: 'Sandbox',
+    value: 'RUNTIME',
+    help: 'The runtime of containers, such as runsc for gVisor. The engine must know it.',
+    shownDefault: "the engine's default",
+    parse: (text) => {
+      if (text !== undefined && !/^[A-Za-z0-9][\w.-]*$/.test(text))
+        throw new BadValue('must be the name of a runtime, such as runsc');
+      return text;
+    },
+  }),
+  kubernetesImage: option({
+    env: 'PARLEY_KUBERNETES_IMAGE',
+    flag: 'kubernetes-image',
+    group: 'Sandbox',
+    value: 'IMAGE',
+    help: 'The image of the pods of agents.',
+    shownDefault: 'none; kubernetes needs one',
+    parse: (text = '') => text,
+  }),
+  kubernetesNamespace: option({
+    env: 'PARLEY_KUBERNETES_NAMESPACE',
+    flag: 'kubernetes-namespace',
+    group: 'Sandbox',
+    value: 'NAME',
+    help: 'The namespace of the pods of agents.',
+    shownDefault: 'that of the service account, otherwise parley',
+    parse: (text) => (text === undefined ? undefined : objectName('a namespace')(text)),
+  }),
+  kubernetesRuntimeClass: option({
+    env: 'PARLEY_KUBERNETES_RUNTIME_CLASS',
+    flag: 'kubernetes-runtime-class',
+    group: 'Sandbox',
+    value: 'NAME',
+    help: 'The RuntimeClass of the pods of agents, such as gvisor or kata.',
+    shownDefault: "the cluster's default",
+    parse: (text) => (text === undefined ? undefined : objectName('a RuntimeClass')(text)),
   }),
   gitHosts: option({
     env: 'PARLEY_GIT_HOSTS',
@@ -425,6 +533,33 @@ const options = {
     shownDefault: 'none',
     parse: absoluteFolders,
   }),
+  removedUserDays: option({
+    env: 'PARLEY_REMOVED_USER_DAYS',
+    flag: 'removed-user-days',
+    group: 'Users',
+    value: 'DAYS',
+    help: 'How many days a removed user can be restored. Then everything that the user owned is deleted.',
+    shownDefault: '30',
+    parse: (text = '30') => integer(0, 36_500)(text),
+  }),
+  userBudgetDay: option({
+    env: 'PARLEY_USER_BUDGET_DAY',
+    flag: 'user-budget-day',
+    group: 'Users',
+    value: 'DOLLARS',
+    help: 'How many US dollars each user may spend on models per day, in UTC. 0 means no limit. "users budget" sets another one for a single user.',
+    shownDefault: '0',
+    parse: (text = '0') => dollars(text),
+  }),
+  userBudgetMonth: option({
+    env: 'PARLEY_USER_BUDGET_MONTH',
+    flag: 'user-budget-month',
+    group: 'Users',
+    value: 'DOLLARS',
+    help: 'How many US dollars each user may spend on models per month, in UTC. 0 means no limit.',
+    shownDefault: '0',
+    parse: (text = '0') => dollars(text),
+  }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',
     flag: 'workspace-days',
@@ -478,6 +613,67 @@ const options = {
     help: 'How many files, folders and links the snapshot of one conversation may have.',
     shownDefault: '100000',
     parse: (text = '100000') => integer(1, 1_000_000)(text),
+  }),
+  backupDir: option({
+    env: 'PARLEY_BACKUP_DIR',
+    flag: 'backup-dir',
+    group: 'Backups',
+    value: 'FOLDER',
+    help: 'The folder for scheduled backups, best on another disk. In a cluster, one process at a time makes them.',
+    shownDefault: 'none; there are no scheduled backups',
+    parse: (text) => (text === undefined ? undefined : resolve(text)),
+  }),
+  backupHours: option({
+    env: 'PARLEY_BACKUP_HOURS',
+    flag: 'backup-hours',
+    group: 'Backups',
+    value: 'HOURS',
+    help: 'How many hours after the start of one scheduled backup the next one starts.',
+    shownDefault: '24',
+    parse: (text = '24') => integer(1, 8_760)(text),
+  }),
+  backupKeep: option({
+    env: 'PARLEY_BACKUP_KEEP',
+    flag: 'backup-keep',
+    group: 'Backups',
+    value: 'N',
+    help: 'How many scheduled backups are kept. The oldest is removed when a new one is complete.',
+    shownDefault: '7',
+    parse: (text = '7') => integer(1, 10_000)(text),
+  }),
+  backupWorkspaces: option({
+    env: 'PARLEY_BACKUP_WORKSPACES',
+    flag: 'backup-workspaces',
+    group: 'Backups',
+    value: '0|1',
+    help: 'Whether scheduled backups hold the files of conversations on this machine.',
+    shownDefault: '1',
+    parse: (text = '1') => zeroOrOne(text),
+  }),
+  backupKeys: option({
+    env: 'PARLEY_BACKUP_KEYS',
+    flag: 'backup-keys',
+    group: 'Backups',
+    value: '0|1',
+    help: 'Whether scheduled backups hold the encryption key and the owner key. They need a passphrase then.',
+    shownDefault: '0',
+    parse: (text = '0') => zeroOrOne(text),
+  }),
+  backupPassphraseFile: option({
+    env: 'PARLEY_BACKUP_PASSPHRASE_FILE',
+    flag: 'backup-passphrase-file',
+    group: 'Backups',
+    value: 'FILE',
+    help: 'A file whose first line is the passphrase that encrypts backups.',
+    shownDefault: 'none; backups are not encrypted',
+    parse: namedFile,
+  }),
+  backupPassphrase: option({
+    env: 'PARLEY_BACKUP_PASSPHRASE',
+    group: 'Backups',
+    help: 'The passphrase itself, if it is not in a file.',
+    shownDefault: 'none',
+    parse: (text) => text,
   }),
   rateLimit: option({
     env: 'PARLEY_RATE_LIMIT',
@@ -559,6 +755,147 @@ const options = {
     help: 'The URL that people use, if a proxy is in front of the service.',
     shownDefault: 'http://HOST:PORT',
     parse: (text) => (text === undefined ? undefined : origin(text)),
+  }),
+  oidcIssuer: option({
+    env: 'PARLEY_OIDC_ISSUER',
+    flag: 'oidc-issuer',
+    group: 'Sign-in',
+    value: 'URL',
+    help: 'The issuer URL of an OpenID Connect provider. People can then sign in to the web UI with it. Needs PARLEY_OIDC_CLIENT_ID and PARLEY_PUBLIC_URL.',
+    shownDefault: 'none; people sign in with API keys',
+    parse: (text) => (text === undefined ? undefined : issuer(text)),
+  }),
+  oidcClientId: option({
+    env: 'PARLEY_OIDC_CLIENT_ID',
+    flag: 'oidc-client-id',
+    group: 'Sign-in',
+    value: 'ID',
+    help: 'The id of the client that the provider knows Parley as. Its redirect URI is PARLEY_PUBLIC_URL/sign-in.',
+    shownDefault: 'none',
+    parse: (text) => text,
+  }),
+  oidcClientSecret: option({
+    env: 'PARLEY_OIDC_CLIENT_SECRET',
+    group: 'Sign-in',
+    help: 'The secret of that client.',
+    shownDefault: 'none; the client is a public one',
+    parse: (text) => {
+      if (text !== undefined && text.length > clientSecretMax)
+        throw new BadValue(`must be at most ${clientSecretMax} characters`);
+      return text;
+    },
+  }),
+  oidcClientAuth: option({
+    env: 'PARLEY_OIDC_CLIENT_AUTH',
+    flag: 'oidc-client-auth',
+    group: 'Sign-in',
+    choices: oidcClientAuths,
+    help: 'How Parley sends the client secret: as basic authentication, or in the body of a POST.',
+    shownDefault: 'basic',
+    parse: (text = 'basic') => choice(oidcClientAuths)(text),
+  }),
+  oidcName: option({
+    env: 'PARLEY_OIDC_NAME',
+    flag: 'oidc-name',
+    group: 'Sign-in',
+    value: 'NAME',
+    help: 'The name of the provider on the button "Sign in with NAME".',
+    shownDefault: 'the host of the issuer',
+    parse: (text) => {
+      if (text !== undefined && (text.length > signInNameMax || /\p{Cc}/u.test(text)))
+        throw new BadValue(`must be at most ${signInNameMax} characters in one line`);
+      return text;
+    },
+  }),
+  oidcScopes: option({
+    env: 'PARLEY_OIDC_SCOPES',
+    flag: 'oidc-scopes',
+    group: 'Sign-in',
+    value: 'SCOPES',
+    help: 'The scopes that Parley requests from the provider, separated by spaces. Some providers need another one to return groups.',
+    shownDefault: 'openid profile email',
+    parse: (text = 'openid profile email') => scopeList(text),
+  }),
+  oidcUserClaim: option({
+    env: 'PARLEY_OIDC_USER_CLAIM',
+    flag: 'oidc-user-claim',
+    group: 'Sign-in',
+    value: 'CLAIM',
+    help: 'The claim that a new user is named after. It does not identify the user; the subject does.',
+    shownDefault: 'preferred_username',
+    parse: (text = 'preferred_username') => claim(text),
+  }),
+  oidcEmailDomains: option({
+    env: 'PARLEY_OIDC_EMAIL_DOMAINS',
+    flag: 'oidc-email-domains',
+    group: 'Sign-in',
+    value: 'DOMAINS',
+    help: 'Only people with a verified email address of these domains may sign in, separated by commas. * means everyone.',
+    shownDefault: 'none; the domain is not checked',
+    parse: (text) => list(text).map(emailDomain),
+  }),
+  oidcGroups: option({
+    env: 'PARLEY_OIDC_GROUPS',
+    flag: 'oidc-groups',
+    group: 'Sign-in',
+    value: 'GROUPS',
+    help: 'Only members of one of these groups may sign in, separated by commas.',
+    shownDefault: 'none; groups are not checked',
+    parse: words,
+  }),
+  oidcGroupsClaim: option({
+    env: 'PARLEY_OIDC_GROUPS_CLAIM',
+    flag: 'oidc-groups-claim',
+    group: 'Sign-in',
+    value: 'CLAIM',
+    help: 'The claim with the groups: a list of texts, or one text.',
+    shownDefault: 'groups',
+    parse: (text = 'groups') => claim(text),
+  }),
+  oidcCreateUsers: option({
+    env: 'PARLEY_OIDC_CREATE_USERS',
+    flag: 'oidc-create-users',
+    group: 'Sign-in',
+    value: '0|1',
+    help: '1 creates a user for everyone who may sign in and has none. Needs PARLEY_OIDC_EMAIL_DOMAINS or PARLEY_OIDC_GROUPS.',
+    shownDefault: '0; an administrator links users first',
+    parse: (text = '0') => zeroOrOne(text),
+  }),
+  oidcAdminGroups: option({
+    env: 'PARLEY_OIDC_ADMIN_GROUPS',
+    flag: 'oidc-admin-groups',
+    group: 'Sign-in',
+    value: 'GROUPS',
+    help: 'Members of these groups are administrators while they are signed in, separated by commas.',
+    shownDefault: 'none',
+    parse: words,
+  }),
+  oidcAdminEmails: option({
+    env: 'PARLEY_OIDC_ADMIN_EMAILS',
+    flag: 'oidc-admin-emails',
+    group: 'Sign-in',
+    value: 'EMAILS',
+    help: 'People with these verified email addresses are administrators while they are signed in, separated by commas.',
+    shownDefault: 'none',
+    parse: (text) => words(text).map((email) => email.toLowerCase()),
+  }),
+  sessionIdleMinutes: option({
+    env: 'PARLEY_SESSION_IDLE_MINUTES',
+    flag: 'session-idle-minutes',
+    group: 'Sign-in',
+    value: 'MINUTES',
+    help: 'A session ends if it is not used for so long.',
+    shownDefault: '720',
+    parse: (text = '720') => integer(1, 525_600)(text),
+  }),
+  sessionHours: option({
+    env: 'PARLEY_SESSION_HOURS',
+    flag: 'session-hours',
+    group: 'Sign-in',
+    value: 'HOURS',
+    help: 'A session ends after this time, even if it is used.',
+    shownDefault: '168',
+    parse: (text = '168') => integer(1, 8_760)(text),
   }),
   nodeUrl: option({
     env: 'PARLEY_NODE_URL',
@@ -686,7 +1023,7 @@ export interface Config extends Omit<Parsed, DerivedOption> {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-function trustsProxy(trust: TrustProxy): boolean {
+export function trustsProxy(trust: TrustProxy): boolean {
   return typeof trust === 'number' ? trust > 0 : trust.length > 0;
 }
 
@@ -695,6 +1032,29 @@ export function isLoopbackName(host: string): boolean {
   return (
     name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
   );
+}
+
+/** Refuses a sign-in that could not work, or that would let everybody in by accident. */
+function checkSignIn(values: Parsed): void {
+  const { oidcIssuer, oidcClientId, publicUrl } = values;
+  if (oidcIssuer === undefined) {
+    if (oidcClientId !== undefined || values.oidcClientSecret !== undefined)
+      throw new RefusalError('PARLEY_OIDC_CLIENT_ID and PARLEY_OIDC_CLIENT_SECRET need PARLEY_OIDC_ISSUER.');
+    return;
+  }
+  if (oidcClientId === undefined) throw new RefusalError('PARLEY_OIDC_ISSUER needs PARLEY_OIDC_CLIENT_ID.');
+  if (publicUrl === undefined)
+    throw new RefusalError(
+      'PARLEY_OIDC_ISSUER needs PARLEY_PUBLIC_URL, the URL that the provider sends people back to.',
+    );
+  if (!publicUrl.startsWith('https:') && !isLoopbackName(new URL(publicUrl).hostname))
+    throw new RefusalError(
+      'With PARLEY_OIDC_ISSUER, PARLEY_PUBLIC_URL must be an https URL, or on loopback.',
+    );
+  if (values.oidcCreateUsers && values.oidcEmailDomains.length === 0 && values.oidcGroups.length === 0)
+    throw new RefusalError(
+      'PARLEY_OIDC_CREATE_USERS=1 needs PARLEY_OIDC_EMAIL_DOMAINS or PARLEY_OIDC_GROUPS. PARLEY_OIDC_EMAIL_DOMAINS=* lets everyone in who has an account at the provider.',
+    );
 }
 
 /**
@@ -725,6 +1085,7 @@ export function readConfig(environment: Environment, flags: Environment = {}): C
     throw new RefusalError(
       'PARLEY_WITHOUT_KEY=1 works only on loopback, without PARLEY_PUBLIC_URL, PARLEY_TRUST_PROXY and PARLEY_ALLOWED_HOSTS: anybody could use the service otherwise.',
     );
+  checkSignIn(values);
   return {
     ...values,
     onLoopback,

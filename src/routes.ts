@@ -1,20 +1,25 @@
 // The routes of a process: all of them, or only the health checks if it only runs conversations.
 import type { Logger } from 'pino';
+import { accountRoutes } from './accounts/routes.ts';
 import { acpPath, acpRoutes } from './acp/routes.ts';
 import { agentRoutes } from './agents/routes.ts';
-import type { Config } from './config.ts';
+import { budgetRoutes } from './budgets/routes.ts';
+import { type Config, trustsProxy } from './config.ts';
 import { cancellationRoutes } from './conversations/cancel/routes.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
 import { conversationRoutes } from './conversations/create/routes.ts';
 import { feedbackRoutes } from './conversations/feedback/routes.ts';
 import { lifecycleRoutes } from './conversations/lifecycle/routes.ts';
 import { listingRoutes } from './conversations/list/routes.ts';
+import { searchRoutes } from './conversations/search/routes.ts';
 import { usageRoutes } from './conversations/usage/routes.ts';
 import type { Database } from './db/transaction.ts';
 import { eventRoutes } from './events/routes.ts';
 import { referenceRoutes } from './http/apiDocs/routes.ts';
+import { diagnosticsRoutes } from './http/diagnostics.ts';
 import { healthRoutes } from './http/health.ts';
 import { pageRoutes } from './http/page.ts';
+import { createReachability, processRoute } from './http/reachability.ts';
 import type { Server } from './http/routeTable.ts';
 import { type CreatedServer, createServer } from './http/server.ts';
 import { keyRoutes } from './keys/routes.ts';
@@ -26,8 +31,12 @@ import { providerKeyRoutes } from './providerKeys/routes.ts';
 import { repositoryRoutes } from './repositories/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import type { Services } from './services.ts';
+import { defaultsRoutes } from './settings/defaultsRoutes.ts';
 import { optionRoutes } from './settings/optionRoutes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
+import { identityRoutes } from './signIn/identityRoutes.ts';
+import { signInRoutes } from './signIn/routes.ts';
+import { sessionRoutes } from './signIn/sessionRoutes.ts';
 import { v0Routes } from './v0/routes.ts';
 import { socketPath } from './v0/socketRoutes.ts';
 import { v0UploadRoutes } from './v0/uploadRoutes.ts';
@@ -48,6 +57,7 @@ interface RoutesOptions {
 
 function apiRoutes(app: Server, services: Services, config: Config): void {
   settingsRoutes(app, services.settings);
+  defaultsRoutes(app, services.defaults, services.settings);
   secretRoutes(app, services.secrets);
   providerKeyRoutes(app, services.providerKeys);
   repositoryRoutes(app, services.repositories);
@@ -59,10 +69,16 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   cancellationRoutes(app, services.cancellations);
   lifecycleRoutes(app, services.lifecycle);
   listingRoutes(app, services.listing, config.publicUrl);
+  searchRoutes(app, services.search);
   eventRoutes(app, services.events);
   usageRoutes(app, services.usages);
   feedbackRoutes(app, services.feedback);
   keyRoutes(app, services.keys);
+  accountRoutes(app, services.accounts);
+  signInRoutes(app, { signIn: services.signIn, sharing: services.nodes.sharing });
+  sessionRoutes(app, services.sessions);
+  identityRoutes(app, services.identities);
+  budgetRoutes(app, services.budgets);
   webhookRoutes(app, services.webhooks);
 }
 
@@ -73,7 +89,7 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     config,
     logger,
     authenticate: services.keys.authenticate,
-    anonymous: services.keys.anonymous,
+    authenticateAnonymous: services.keys.authenticateAnonymous,
     requestRates: services.rates.requests,
     sharing: services.nodes.sharing,
     verifyNode: services.nodes.verify,
@@ -82,12 +98,20 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     isStopping,
     metrics: services.metrics,
     tracing: services.tracing,
-    ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
+    // The fast lane does not know the client's address behind a proxy.
+    ...(answers && !config.accessLog ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services, config);
   if (answers) metricsRoutes(app, services.metrics);
+  if (answers)
+    diagnosticsRoutes(app, {
+      trustsProxy: trustsProxy(config.trustProxy),
+      listProcesses: services.nodes.list,
+      measure: createReachability({ processId: services.nodes.processId, readAt: services.readAt }),
+    });
   if (answers) acpRoutes(app, { version, onBackgroundError: services.onBackgroundError });
   if (answers && config.v0) v0Routes(app, services, failures);
+  processRoute(app, services.nodes.processId);
   // Other processes use the workspaces of a worker.
   workspaceRoutes(app, services.workspaces, services.passOnReading);
   uploadRoutes(app, services.uploads, services.passOn);

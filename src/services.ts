@@ -1,7 +1,13 @@
 // Creates the services of the process in the order of their dependencies.
 import type { Logger } from 'pino';
+import { createAccounts } from './accounts/service.ts';
+import { createAccountSweep } from './accounts/sweep.ts';
 import { agentNamesOf, findProfile, loadProfiles } from './agents/profiles.ts';
 import { createAgents } from './agents/service.ts';
+import { type ScheduleTimes, startBackupSchedule } from './backups/schedule.ts';
+import { readBackupAge } from './backups/store.ts';
+import { limitsOfAll } from './budgets/limits.ts';
+import { createBudgets } from './budgets/service.ts';
 import type { Config } from './config.ts';
 import { createCancellations } from './conversations/cancel/service.ts';
 import { createChoices } from './conversations/choice/service.ts';
@@ -13,6 +19,8 @@ import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
 import { findConversation } from './conversations/list/store.ts';
 import { readBacklog } from './conversations/run/backlogStore.ts';
+import { createIndexer } from './conversations/search/indexer.ts';
+import { createSearch } from './conversations/search/service.ts';
 import { createSweep, defaultTimes } from './conversations/sweep/service.ts';
 import { releaseAll, type SweepTimes } from './conversations/sweep/store.ts';
 import { createUsages } from './conversations/usage/service.ts';
@@ -41,6 +49,7 @@ import {
 } from './outgoing/privateAddresses.ts';
 import { systemClock } from './process/clock.ts';
 import { createIds } from './process/ids.ts';
+import { version } from './process/version.ts';
 import { createProviderKeys } from './providerKeys/service.ts';
 import type { ProviderTimes } from './repositories/requests.ts';
 import { createRepositories } from './repositories/service.ts';
@@ -49,7 +58,11 @@ import { createRuntime, type Runtime, type RuntimeTimes } from './runs/runtime.t
 import type { Worker } from './runs/worker.ts';
 import { findFreeBytes } from './sandbox/diskWatch.ts';
 import { createSecrets } from './secrets/service.ts';
+import { createDefaults } from './settings/defaultsService.ts';
 import { createSettings } from './settings/service.ts';
+import { configuredIssuer, openSignIn, sessionTimes } from './signIn/configured.ts';
+import { createIdentities } from './signIn/identityService.ts';
+import { createSessions } from './signIn/sessionService.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
@@ -73,6 +86,7 @@ export interface AppTimes {
   readonly gateway?: Partial<GatewayTimes>;
   readonly gitProviders?: Partial<ProviderTimes>;
   readonly remotePartials?: Partial<RemotePartialsTimes>;
+  readonly backups?: Partial<ScheduleTimes>;
 }
 
 /** Called in reverse order. */
@@ -184,12 +198,17 @@ export function createServices(options: ServicesOptions) {
   });
   // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
+  const processId = createIds()();
   const nodes = createNodes({
     database,
     vault,
     nodeId: nodeIdOf(config.dataDir),
-    processId: createIds()(),
+    processId,
     serves: config.role !== 'worker',
+    takesWork: config.role !== 'api',
+    version,
+    slots: config.role === 'api' ? 0 : config.slots,
+    snapshotStore: () => runtime.snapshotStoreState(),
     onBackgroundError,
   });
   const rates = createRates(config, nodes.sharing);
@@ -202,12 +221,16 @@ export function createServices(options: ServicesOptions) {
     authToken,
     acceptBearer,
     withoutKey: config.withoutKey,
+    sessionIdleMs: sessionTimes(config).idleMs,
     onBackgroundError,
   });
   closers.push(keys.close);
+  const sessions = createSessions({ database, keys, onBackgroundError });
+  closers.push(sessions.close);
   const profiles = loadProfiles(config.agentsFile);
   const agentNames = agentNamesOf(profiles);
   const settings = createSettings({ database, vault, agentNames: () => agentNames });
+  const defaults = createDefaults({ database, settings });
   const providerKeys = createProviderKeys({ settings, modelHosts: config.modelHosts });
   const choices = createChoices({
     agents: { names: agentNames, find: (name) => findProfile(profiles, name) },
@@ -238,21 +261,27 @@ export function createServices(options: ServicesOptions) {
     metrics,
     tracing,
     nextId: createIds(),
+    processId,
     onBackgroundError,
     times: times.worker,
     gatewayTimes: times.gateway,
   });
   closers.push(runtime.closeSnapshotStore);
+  const storeWatch = runtime.watchSnapshotStore();
+  if (storeWatch !== undefined) closers.push(storeWatch.stop);
   const {
     passOn,
     passOnReading,
     readFrom,
+    readAt,
     close: closePassOn,
   } = createPassOn(nodes, async (name) => {
     const found = await database.run(findConversation, name);
     return found && runtime.findSnapshotTime(found.key);
   });
   closers.push(closePassOn, nodes.close);
+  if (config.sandbox === 'kubernetes' && config.role !== 'api')
+    closers.push(runtime.startOrphanSweep(nodes.listIds).close);
   const uploads = openUploads({ config, database, runtime, readFrom, closers, onBackgroundError });
   const worker =
     config.role === 'api'
@@ -283,20 +312,38 @@ export function createServices(options: ServicesOptions) {
       database,
       isFull: () => worker?.isFull() ?? false,
       userRunsMax: config.runningMax,
+      ...(nodes.isCluster && { nodeId: nodeIdOf(config.dataDir) }),
       onBackgroundError,
       onClockSet: deliveries.onClockSet,
       times: { ...defaultTimes, unattendedMs: config.unattendedS * 1_000, ...times.sweep },
     }).close,
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
+  closers.push(createIndexer({ database, owner: processId, onBackgroundError }).close);
+  const { removedUserDays: removedDays } = config;
+  const budgetOfAll = limitsOfAll({ day: config.userBudgetDay, month: config.userBudgetMonth });
+  closers.push(createAccountSweep({ database, removedDays, onBackgroundError }).close);
+  const schedule = startBackupSchedule({
+    database,
+    config,
+    logger,
+    owner: processId,
+    onEnd: (outcome) => metrics.backups.add([outcome]),
+    onBackgroundError,
+    times: times.backups,
+  });
+  if (schedule !== undefined) closers.push(schedule.close);
   const hub = createHub({ onBackgroundError, metrics });
   addServiceMetrics(metrics, {
     readBacklog: () => database.run(readBacklog, null),
     readOutboxAge: () => database.run(readOutboxAge, null),
+    readBackupAge: () => database.run(readBackupAge, null),
     readDiskFree: () => findFreeBytes(config.dataDir),
+    readSnapshotStore: runtime.isSnapshotStoreUsable,
     runs: () => worker?.size() ?? 0,
     slots: config.role === 'api' ? 0 : config.slots,
     workspaceBytes: runtime.workspaceBytes,
+    snapshotsOverdueMs: runtime.snapshotsOverdueMs,
     subscribers: hub.size,
   });
   const remotePartials = createRemotePartials({
@@ -320,8 +367,8 @@ export function createServices(options: ServicesOptions) {
   const workspaces = createWorkspaces({
     database,
     openWorkspace: (key, name) => runtime.openWorkspace(key, name, inspectionReadable),
-    openSnapshot: async (conversation, name) =>
-      runtime.snapshotReader?.open(name, conversation, inspectionReadable),
+    prepareSnapshot: async (conversation, name, signal) =>
+      runtime.snapshotReader?.prepare(name, conversation, inspectionReadable, signal),
   });
   const { snapshotReader } = runtime;
   if (snapshotReader !== undefined) closers.push(snapshotReader.close);
@@ -334,7 +381,17 @@ export function createServices(options: ServicesOptions) {
     tracing,
     rates,
     keys,
+    signIn: openSignIn(config, { database, vault, log: logger }),
+    sessions,
+    identities: createIdentities({
+      database,
+      issuer: configuredIssuer(config),
+      onChange: keys.forgetAll,
+    }),
+    accounts: createAccounts({ database, onChange: keys.forgetAll, removedDays, budgetOfAll }),
+    budgets: createBudgets({ database, ofAll: budgetOfAll }),
     settings,
+    defaults,
     secrets: createSecrets({ settings }),
     providerKeys,
     agentNames,
@@ -360,6 +417,7 @@ export function createServices(options: ServicesOptions) {
       fingerprint: vault.fingerprint,
       waitingMax: config.waitingMax,
     }),
+    search: createSearch({ database }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
     events: createEvents({
       database,
@@ -378,6 +436,7 @@ export function createServices(options: ServicesOptions) {
     nodes,
     passOn,
     passOnReading,
+    readAt,
     webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
   };
 }

@@ -27,7 +27,7 @@ const groups: Readonly<Record<string, Group>> = {
   fast: {
     files: [
       'src/*.test.ts',
-      'src/!(acp|agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
+      'src/!(accounts|acp|agents|backups|bridge|cli|runs|sandbox|signIn|workspaces)/**/*.test.ts',
       'src/agents/builtin/**/*.test.ts',
       'test/{fast,chaos,v0}/**/*.test.ts',
       'test/simulation/simulation.test.ts',
@@ -39,7 +39,9 @@ const groups: Readonly<Record<string, Group>> = {
   // They start programs, and mostly wait for them.
   runs: {
     files: [
-      'src/{acp,bridge,runs,sandbox,workspaces}/**/*.test.ts',
+      'src/{acp,bridge,sandbox}/**/*.test.ts',
+      'src/runs/!(snapshot*|ownMachine).test.ts',
+      'src/runs/*/**/*.test.ts',
       'src/agents/*.test.ts',
       'src/agents/!(builtin)/**/*.test.ts',
       'test/runs/**/*.test.ts',
@@ -50,7 +52,28 @@ const groups: Readonly<Record<string, Group>> = {
   },
   // Not part of `npm test`, like all that follow: each test starts the command line several times.
   cli: {
-    files: ['test/cli/**/*.test.ts'],
+    files: ['test/cli/**/*.test.ts', 'src/cli/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 15,
+    processes: 2,
+  },
+  // What operators use.
+  operations: {
+    files: ['src/{accounts,backups,signIn}/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 15,
+    processes: 2,
+  },
+  // Repositories that are cloned, patched, read and written.
+  workspaces: {
+    files: ['src/workspaces/*.test.ts', 'src/workspaces/!(snapshots)/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 15,
+    processes: 2,
+  },
+  // Conversations that move to another machine.
+  machines: {
+    files: ['src/runs/{snapshot*,ownMachine}.test.ts', 'src/workspaces/snapshots/**/*.test.ts'],
     flags: ['--test-isolation=none'],
     minutesMax: 15,
     processes: 2,
@@ -74,6 +97,18 @@ const groups: Readonly<Record<string, Group>> = {
   openapi: { files: ['test/openapi/*.test.ts'], flags: [], minutesMax: 20 },
   // npm installs the package from the registry.
   packaging: { files: ['test/packaging/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
+  // A Docker engine of their own runs, with images that are made first. One process, so that all files share it.
+  docker: {
+    files: ['test/docker/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 15,
+  },
+  // A Kubernetes of their own runs, which is built first where that has not happened yet. Not part of `.ci/run`.
+  kubernetes: {
+    files: ['test/kubernetes/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 60,
+  },
   // They install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };

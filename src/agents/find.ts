@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBuilt, programFile } from '../process/program.ts';
+import { imageFolder } from '../sandbox/kubernetes/protocol.ts';
 import { contains } from '../sandbox/sandboxPaths.ts';
 import { damaged, findInstallation, packageFolder, programsOf } from './installed.ts';
 import { defaultBin, type Package, packageOf, readPackage } from './npmPackage.ts';
@@ -28,6 +29,8 @@ export interface FoundAgent extends FoundProgram {
   readonly program: Program;
   /** Other programs that the agent starts by name. */
   readonly helpers: readonly { readonly command: string; readonly start: Start }[];
+  /** The settings for agents that ship with Parley, if they are not in `settingsFolder`. */
+  readonly settings?: string;
 }
 
 /** Where to look for agents. */
@@ -38,6 +41,8 @@ export interface AgentSearch {
   readonly installation?: string | undefined;
   /** A list of folders; PATH by default. */
   readonly path?: string | undefined;
+  /** Agents run in an image that this machine cannot look into. */
+  readonly isInImage?: boolean | undefined;
 }
 
 /** Settings for agents that ship with Parley, and that the sandbox cannot change. */
@@ -178,6 +183,25 @@ async function findProgram(program: Program, folders: Folders): Promise<FoundAge
   return { ...found, program, helpers: helpers.map(({ command, start }) => ({ command, start })), readable };
 }
 
+/** Takes it on trust that the image has the agent: the first program that has a name. */
+function findInImage({ programs }: Profile): FoundAgent | AgentFault {
+  const program = programs.find(({ own, command }) => own !== undefined || command !== undefined);
+  const { own, command } = program ?? {};
+  if (program === undefined) return { lacks: 'agent' };
+  const file = own === undefined ? undefined : fileURLToPath(programFile(own));
+  const start: Start = file === undefined ? [command ?? ''] : [process.execPath, file];
+  const settings = `${imageFolder}/agents/settings`;
+  return {
+    foundAt: start.join(' '),
+    start,
+    readable: [],
+    version: undefined,
+    program,
+    helpers: [],
+    settings,
+  };
+}
+
 /** Returns the first program of the profile that is installed with what it needs, or what is missing. */
 export async function findAgent(
   profile: Profile,
@@ -186,6 +210,7 @@ export async function findAgent(
   const { id, programs, node, readable = [] } = profile;
   const { agentsDir, path = process.env['PATH'] ?? '' } = places;
   if (node !== undefined && isOlder(process.versions.node, node)) return { lacks: 'node', version: node };
+  if (places.isInImage) return findInImage(profile);
   const current = agentsDir === undefined ? undefined : await findInstallation(agentsDir, id);
   const installation = places.installation ?? current;
   // Another version in PATH is not what the operator has installed.

@@ -33,12 +33,12 @@ export function sessionOf(
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
-function valuesOf({ protocol }: Profile, given: LaunchValues): Values {
+function valuesOf({ protocol }: Profile, found: FoundAgent, given: LaunchValues): Values {
   const { mode: _, condenses = false, ...texts } = given;
   return {
     ...texts,
     base: given.origin + gatewayPath + (protocol === 'any' ? '' : protocolBases[protocol]),
-    settings: settingsFolder,
+    settings: found.settings ?? settingsFolder,
     condense: String(condenses),
   };
 }
@@ -70,7 +70,7 @@ function helperFiles({ helpers }: FoundAgent): HomeFile[] {
 
 /** Returns the files for the home. They may contain the run token. Those of the other mode have an empty text. */
 export function homeFilesOf(profile: Profile, found: FoundAgent, given: LaunchValues): HomeFile[] {
-  const values = valuesOf(profile, given);
+  const values = valuesOf(profile, found, given);
   const { files = {}, modes: { ask = {}, auto = {} } = {} } = found.program;
   const wanted = { ...files, ...(given.mode === 'ask' ? ask : auto).files };
   const names = new Set([files, ask.files, auto.files].flatMap((some = {}) => Object.keys(some)));
@@ -80,7 +80,7 @@ export function homeFilesOf(profile: Profile, found: FoundAgent, given: LaunchVa
 
 export function launchOf(profile: Profile, found: FoundAgent, given: LaunchValues): SandboxProgram {
   const { mode, home } = given;
-  const values = valuesOf(profile, given);
+  const values = valuesOf(profile, found, given);
   const { program, start, helpers } = found;
   const { args = [], env = {} } = program.modes?.[mode] ?? {};
   const filled = Object.entries({ ...program.env, ...env }).map(([name, value]) => [

@@ -11,6 +11,20 @@ export const auditActions = [
   'sealing-key.rotate',
   'webhook.create',
   'webhook.delete',
+  'user.create',
+  'user.rename',
+  'user.disable',
+  'user.enable',
+  'user.remove',
+  'user.restore',
+  'user.purge',
+  'session.create',
+  'session.end',
+  'identity.link',
+  'identity.unlink',
+  'user.budget',
+  'snapshot.discard',
+  'snapshot-store.accept',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

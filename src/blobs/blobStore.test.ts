@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -15,6 +17,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setVariables, startS3Server, useS3 } from '../../test/support/s3Server.ts';
 import { type BlobStore, BlobStoreError } from './blobStore.ts';
+import { findStoreFault } from './findStoreFault.ts';
 import { createFolderStore } from './folderStore.ts';
 import { parseBlobLocation } from './location.ts';
 import { createS3Store } from './s3Store.ts';
@@ -36,7 +39,7 @@ async function openS3(t: TestContext) {
 }
 
 const stores: Readonly<Record<string, (t: TestContext) => Promise<BlobStore>>> = {
-  'a folder': async (t) => createFolderStore(join(folderOf(t), 'new')),
+  'a folder': async (t) => createFolderStore(folderOf(t)),
   S3: async (t) => (await openS3(t)).store,
 };
 
@@ -62,6 +65,21 @@ for (const [name, open] of Object.entries(stores))
       assert.equal(await store.get('f1', 'b1', 10, signal), undefined);
       assert.equal(await store.get('f1', 'b2', 10, signal), undefined);
       assert.deepEqual(await store.list('f9', 10, signal), []);
+    });
+
+    it('can be tried, which leaves nothing', async (t) => {
+      const store = await open(t);
+      assert.equal(await findStoreFault(store), undefined);
+      const removed: string[] = [];
+      const noted: BlobStore = {
+        ...store,
+        remove: (folder, files, given) => {
+          removed.push(folder);
+          return store.remove(folder, files, given);
+        },
+      };
+      assert.equal(await findStoreFault(noted), undefined);
+      assert.deepEqual(await store.list(removed[0] ?? '', 10, signal), []);
     });
 
     it('cannot have names that lead elsewhere', async (t) => {
@@ -100,8 +118,49 @@ describe('blobs in a folder', () => {
     chmodSync(file, 0o600);
     const store = createFolderStore(file);
     await assert.rejects(store.put('f1', 'b1', Buffer.alloc(1), signal), BlobStoreError);
+    assert.equal((await findStoreFault(store))?.message, 'the folder cannot be used (ENOTDIR)');
     const late = AbortSignal.abort();
     await assert.rejects(async () => store.get('f1', 'b1', 1, late));
+  });
+});
+
+/** A folder of a file system that is read-only, as in most containers. */
+function findReadOnlyFolder(): string | undefined {
+  try {
+    rmdirSync(mkdtempSync('/sys/parley-'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') return '/sys';
+  }
+  return undefined;
+}
+
+describe('a store that fails', () => {
+  it('keeps nothing of a check', async (t) => {
+    const top = folderOf(t);
+    const store = createFolderStore(top);
+    const failing = { ...store, list: () => Promise.reject(new BlobStoreError('no lists')) };
+    assert.equal((await findStoreFault(failing))?.message, 'no lists');
+    assert.deepEqual(readdirSync(top), []);
+  });
+
+  const readOnly = findReadOnlyFolder();
+  it('because it is read-only says so', {
+    skip: readOnly === undefined && 'needs a read-only folder',
+  }, async () => {
+    const fault = await findStoreFault(createFolderStore(readOnly ?? ''));
+    assert.equal(fault?.message, 'the folder cannot be used (EROFS)');
+  });
+});
+
+describe('a folder that does not exist', () => {
+  it('is not created, and is not the same as one without blobs', async (t) => {
+    const top = join(folderOf(t), 'unmounted');
+    const store = createFolderStore(top);
+    const fault = { message: 'the folder does not exist: create it, or mount its file system' };
+    await assert.rejects(store.put('f1', 'b1', Buffer.alloc(1), signal), fault);
+    await assert.rejects(store.get('f1', 'b1', 1, signal), fault);
+    await assert.rejects(store.list('f1', 1, signal), fault);
+    assert.equal(existsSync(top), false);
   });
 });
 
@@ -110,6 +169,12 @@ describe('blobs in S3', () => {
     const { server, store } = await openS3(t);
     await store.put('f1', 'b1', Buffer.from('x'), signal);
     assert.deepEqual([...server.objects.keys()], ['files/a/b/f1/b1']);
+  });
+
+  it('can be tried with credentials that may not remove them, which is found', async (t) => {
+    const { server, store } = await openS3(t);
+    server.refusesDeletes = true;
+    assert.match((await findStoreFault(store))?.message ?? '', /^S3 failed with AccessDenied/);
   });
 
   it('fail with the name of the error, without credentials', async (t) => {

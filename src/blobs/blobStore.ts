@@ -1,7 +1,15 @@
 // A store for immutable blobs that several machines share. Higher rooms decide what is in them; nothing here can read it.
 
-/** The store cannot be used now: it is unreachable, full, or refuses this process. */
-export class BlobStoreError extends Error {}
+/** The store cannot be used now: it is unreachable, full, or refuses this process. The message is a clause. */
+export class BlobStoreError extends Error {
+  /** What an operator can do, as sentences, if that is known. */
+  readonly remedy: string | undefined;
+
+  constructor(clause: string, options: { readonly cause?: unknown; readonly remedy?: string } = {}) {
+    super(clause, 'cause' in options ? { cause: options.cause } : {});
+    this.remedy = options.remedy;
+  }
+}
 
 export interface BlobStore {
   /** What an operator calls it, without credentials. */

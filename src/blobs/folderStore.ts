@@ -1,6 +1,6 @@
 // Blobs as files of a folder, such as one on NFS that all machines mount.
 import { randomBytes } from 'node:crypto';
-import { constants, mkdir, open, opendir, rename, rm, rmdir } from 'node:fs/promises';
+import { access, constants, mkdir, open, opendir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limitCalls } from '../process/limitCalls.ts';
 import { type BlobStore, BlobStoreError, checkBlobName } from './blobStore.ts';
@@ -15,8 +15,9 @@ const partialSuffix = '.partial';
  */
 const callsMax = 2;
 
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT';
-const isLink = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ELOOP';
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+const isMissing = (error: unknown) => codeOf(error) === 'ENOENT';
+const isLink = (error: unknown) => codeOf(error) === 'ELOOP';
 
 const late = () => new BlobStoreError('the folder did not respond in time');
 
@@ -24,6 +25,13 @@ function toStoreError(error: unknown): BlobStoreError {
   if (error instanceof BlobStoreError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   return new BlobStoreError(`the folder cannot be used (${code ?? message})`, { cause: error });
+}
+
+/** Not `recursive`, which reports ENOENT if the file system is read-only. */
+async function ensureFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: folderMode }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
 }
 
 async function writeDurably(path: string, bytes: Buffer): Promise<void> {
@@ -67,13 +75,26 @@ export function createFolderStore(top: string): BlobStore {
     limit(signal, call).catch((error: unknown) => Promise.reject(toStoreError(error)));
   const pathOf = (folder: string) => join(top, checkBlobName(folder));
 
+  /** An unmounted file system must not look like an empty store, and nothing may be written below its mount point. */
+  async function checkTop(): Promise<void> {
+    try {
+      await access(top);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      throw new BlobStoreError('the folder does not exist: create it, or mount its file system', {
+        cause: error,
+      });
+    }
+  }
+
   return {
     name: top,
     put: (folder, file, bytes, signal) =>
       run(async () => {
         const path = join(pathOf(folder), checkBlobName(file));
         const partial = `${path}.${randomBytes(4).toString('hex')}${partialSuffix}`;
-        await mkdir(pathOf(folder), { recursive: true, mode: folderMode });
+        await checkTop();
+        await ensureFolder(pathOf(folder));
         try {
           await writeDurably(partial, bytes);
           await rename(partial, path);
@@ -87,8 +108,9 @@ export function createFolderStore(top: string): BlobStore {
         try {
           return await readAtMost(join(pathOf(folder), checkBlobName(file)), bytesMax);
         } catch (error) {
-          if (isMissing(error) || isLink(error)) return undefined;
-          throw error;
+          if (!isMissing(error) && !isLink(error)) throw error;
+          await checkTop();
+          return undefined;
         }
       }, signal),
     list: (folder, max, signal) =>
@@ -96,8 +118,9 @@ export function createFolderStore(top: string): BlobStore {
         try {
           return await listAtMost(pathOf(folder), max);
         } catch (error) {
-          if (isMissing(error)) return [];
-          throw error;
+          if (!isMissing(error)) throw error;
+          await checkTop();
+          return [];
         }
       }, signal),
     remove: (folder, files, signal) =>

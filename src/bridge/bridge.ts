@@ -2,7 +2,7 @@
 // The user's keys are added here, outside of the sandbox.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { hasToken } from './token.ts';
 
@@ -35,6 +35,8 @@ export interface Bridge {
   readonly token: string;
   /** Serves a listener that was opened in a sandbox. Returns a function that closes it. */
   take(listener: Server): () => void;
+  /** Serves a connection that comes over another stream. */
+  accept(connection: Duplex): void;
   /** Serves a port on the host's loopback interface, for sandboxes without their own network. Returns the port. */
   listen(): Promise<number>;
   /** Serves a socket on the host. Only one of `listen` and `listenAt` can be used. */
@@ -56,10 +58,10 @@ export function refuse(response: ServerResponse, status: number, sentence: strin
 
 /** Tracks the sockets of all listeners, because a server that does not listen itself does not. */
 function keepSockets(headersMs: number) {
-  const sockets = new Set<Socket>();
+  const sockets = new Set<Duplex>();
   const waiting = new WeakMap<Duplex, NodeJS.Timeout>();
   return {
-    add: (socket: Socket) => {
+    add: (socket: Duplex) => {
       if (sockets.size >= connectionsMax) return socket.destroy();
       sockets.add(socket);
       waiting.set(
@@ -86,6 +88,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const listeners = new Set<Server>();
   const sockets = keepSockets(headersMs);
   let listening: Promise<void> | undefined;
+  let isClosed = false;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     sockets.heard(request.socket);
@@ -153,12 +156,17 @@ export function createBridge(options: BridgeOptions): Bridge {
         listener.close();
       };
     },
+    accept: (connection) => {
+      if (isClosed) connection.destroy();
+      else server.emit('connection', connection);
+    },
     listen: async () => {
       await listenOn({ port: 0, host: '127.0.0.1' });
       return (server.address() as AddressInfo).port;
     },
     listenAt: (path) => listenOn({ path }),
     close: async () => {
+      isClosed = true;
       for (const listener of listeners) listener.close();
       listeners.clear();
       sockets.destroyAll();

@@ -1,8 +1,10 @@
 // Every command, in the order in which the help lists them.
 import type { Command, CommandGroup } from './command.ts';
 import * as conversations from './declarations/conversations.ts';
+import { defaultsGroup } from './declarations/defaults.ts';
 import * as machine from './declarations/machine.ts';
 import * as services from './declarations/services.ts';
+import { usersGroup } from './declarations/users.ts';
 
 export type Entry = Command | CommandGroup;
 
@@ -18,6 +20,7 @@ export const sections: readonly Section[] = [
       conversations.newCommand,
       conversations.runCommand,
       conversations.listCommand,
+      conversations.searchCommand,
       conversations.showCommand,
       conversations.followCommand,
       conversations.logsCommand,
@@ -28,6 +31,8 @@ export const sections: readonly Section[] = [
       conversations.startCommand,
       conversations.removeCommand,
       conversations.renameCommand,
+      conversations.archiveCommand,
+      conversations.pinCommand,
       conversations.changeCommand,
       conversations.diffCommand,
       conversations.pullCommand,
@@ -46,7 +51,9 @@ export const sections: readonly Section[] = [
       services.contextsCommand,
       services.settingsGroup,
       services.providerKeysGroup,
+      defaultsGroup,
       services.keysGroup,
+      usersGroup,
       services.webhooksGroup,
       services.doctorCommand,
     ],
@@ -56,10 +63,13 @@ export const sections: readonly Section[] = [
     entries: [
       machine.serveCommand,
       machine.agentsGroup,
-      machine.usersGroup,
       machine.importGroup,
       machine.auditCommand,
+      machine.migrateCommand,
       machine.secretsGroup,
+      machine.snapshotsGroup,
+      machine.backupCommand,
+      machine.restoreCommand,
       machine.completionCommand,
       machine.completeCommand,
       machine.versionCommand,

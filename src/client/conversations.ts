@@ -10,7 +10,9 @@ import type {
   Confirmation,
   ConversationInfo,
   ConversationList,
+  ConversationMatches,
   ConversationResponse,
+  ConversationSearch,
   CreateConversation,
   EventsFilter,
   EventsPage,
@@ -18,6 +20,7 @@ import type {
   ListFilter,
   NewFeedback,
   NewMessage,
+  SearchResults,
   SentMessage,
   Trajectory,
   Upload,
@@ -151,6 +154,22 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
       } while (page.next_page_id != null);
     },
 
+    /** Searches titles and what was said. Send `next_page_id` as `page_id` for the next page, until it is null. */
+    search: (
+      q: string,
+      filter: Omit<ConversationSearch, 'q'> = {},
+      { signal }: CallOptions = {},
+    ): Promise<SearchResults> => send<SearchResults>('/api/search', { query: { ...filter, q }, signal }),
+
+    /** Finds the events of one conversation that match, newest first. */
+    searchEvents: (
+      id: string,
+      q: string,
+      filter: Omit<ConversationSearch, 'q'> = {},
+      { signal }: CallOptions = {},
+    ): Promise<ConversationMatches> =>
+      send<ConversationMatches>(pathOf(id, '/search'), { query: { ...filter, q }, signal }),
+
     /** Throws `not_found` if you have no conversation with this id. */
     get: async (id: string, { signal }: CallOptions = {}): Promise<ConversationInfo> => {
       const info = await send<ConversationInfo | null>(pathOf(id), { signal });
@@ -158,7 +177,10 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
       throw new ParleyError('not_found', 'There is no conversation with this id.', { status: 404 });
     },
 
-    /** Changes the title, the agent, the model or the approval mode. They apply from the next turn on. */
+    /**
+     * Changes the title, marks (`pinned`, `archived`, `seen_event_id`), the agent, the model or the approval mode. The last
+     * three apply from the next turn on.
+     */
     update,
 
     rename: (id: string, title: string, options?: CallOptions): Promise<void> =>

@@ -4,6 +4,7 @@ import { ParleyError } from './errors.ts';
 import type { FollowTimes } from './follow.ts';
 import {
   agentCalls,
+  defaultCalls,
   gitProviderCalls,
   keyCalls,
   mcpCalls,
@@ -16,7 +17,9 @@ import {
 } from './records.ts';
 import { repositoryCalls } from './repositories.ts';
 import type { Fetch } from './request.ts';
+import { identityCalls, sessionCalls, signInCalls } from './signIn.ts';
 import { streamCalls } from './streams.ts';
+import { userCalls } from './users.ts';
 import { workspaceCalls } from './workspace.ts';
 
 export { createOpenTexts, type OpenText, type OpenTexts } from '../events/decoder/openTexts.ts';
@@ -70,7 +73,12 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly gitProviders: ReturnType<typeof gitProviderCalls>;
   readonly repositories: ReturnType<typeof repositoryCalls>;
   readonly mcp: ReturnType<typeof mcpCalls>;
+  readonly defaults: ReturnType<typeof defaultCalls>;
   readonly keys: ReturnType<typeof keyCalls>;
+  readonly users: ReturnType<typeof userCalls>;
+  readonly signIn: ReturnType<typeof signInCalls>;
+  readonly sessions: ReturnType<typeof sessionCalls>;
+  readonly identities: ReturnType<typeof identityCalls>;
   readonly webhooks: ReturnType<typeof webhookCalls>;
   readonly server: ReturnType<typeof serverCalls>;
 }
@@ -113,7 +121,12 @@ export function createParley(options: ParleyOptions): Parley {
     gitProviders: gitProviderCalls(connection),
     repositories: repositoryCalls(connection),
     mcp: mcpCalls(connection),
+    defaults: defaultCalls(connection),
     keys: keyCalls(connection),
+    users: userCalls(connection),
+    signIn: signInCalls(connection),
+    sessions: sessionCalls(connection),
+    identities: identityCalls(connection),
     webhooks: webhookCalls(connection),
     server: serverCalls(connection),
     ...streamCalls(connection, times),

@@ -4,11 +4,15 @@ import { type Connection, requestJson } from './request.ts';
 import type {
   AddGitProviders,
   AgentList,
+  AppliedDefaults,
+  ChangeDefaults,
   CheckedMcp,
   CreatedKey,
   CreatedWebhook,
+  DefaultSettings,
   DeliveryFilter,
   DeliveryList,
+  Diagnostics,
   GitProvider,
   GitUser,
   InstallationList,
@@ -26,6 +30,7 @@ import type {
   ServerInfo,
   Settings,
   SettingsChange,
+  Spending,
   WebhookList,
 } from './types.ts';
 
@@ -39,6 +44,20 @@ export function settingsCalls(connection: Connection) {
     /** Changes the given fields; null clears a field. Returns the whole record. */
     update: (change: SettingsChange, { signal }: CallOptions = {}): Promise<Settings> =>
       requestJson<Settings>(connection, '/api/settings', { method: 'PATCH', body: change, signal }),
+    /** The fields that you have not set, and whose values are the operator's. */
+    defaults: async ({ signal }: CallOptions = {}): Promise<AppliedDefaults['fields']> =>
+      (await requestJson<AppliedDefaults>(connection, '/api/settings/defaults', { signal })).fields,
+  };
+}
+
+/** The operator's default settings. The API key needs the scope admin. */
+export function defaultCalls(connection: Connection) {
+  return {
+    get: ({ signal }: CallOptions = {}): Promise<DefaultSettings> =>
+      requestJson<DefaultSettings>(connection, '/api/defaults', { signal }),
+    /** Changes the given fields; null clears a field. */
+    update: (change: ChangeDefaults, { signal }: CallOptions = {}): Promise<DefaultSettings> =>
+      requestJson<DefaultSettings>(connection, '/api/defaults', { method: 'PATCH', body: change, signal }),
   };
 }
 
@@ -144,6 +163,9 @@ export function keyCalls(connection: Connection) {
   return {
     /** Returns the user, scopes and expiry of the API key that the client sends. */
     me: ({ signal }: CallOptions = {}): Promise<Me> => requestJson<Me>(connection, '/api/me', { signal }),
+    /** What the user of the API key has spent on models, and the budget. */
+    spending: ({ signal }: CallOptions = {}): Promise<Spending> =>
+      requestJson<Spending>(connection, '/api/spending', { signal }),
     list: ({ signal }: CallOptions = {}): Promise<KeyList> =>
       requestJson<KeyList>(connection, '/api/keys', { signal }),
     /** Only this response contains the key. */
@@ -186,11 +208,14 @@ export function webhookCalls(connection: Connection) {
   };
 }
 
-/** These calls work without an API key, too. */
+/** All but `diagnostics` work without an API key, too. */
 export function serverCalls(connection: Connection) {
   return {
     info: ({ signal }: CallOptions = {}): Promise<ServerInfo> =>
       requestJson<ServerInfo>(connection, '/server_info', { signal }),
+    /** Returns how this request reached the server. The key needs the scope `admin`. */
+    diagnostics: ({ signal }: CallOptions = {}): Promise<Diagnostics> =>
+      requestJson<Diagnostics>(connection, '/api/diagnostics', { signal }),
     /** Throws if the server cannot accept requests. */
     ready: async ({ signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/ready', { signal });

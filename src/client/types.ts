@@ -15,6 +15,7 @@ import type {
   Observation,
   PartialText,
   RepositoriesQuery,
+  SearchConversationsQuery,
   SearchQuery,
   WebhookRecord,
 } from './wire.ts';
@@ -37,7 +38,15 @@ export type Detail = ErrorBody['details'][number];
 export type McpConfig = NonNullable<NullableMcpConfig>;
 
 /** Selects conversations. A page has 1 to 1,000. */
-export type ListFilter = Omit<ListQuery, 'limit'> & { readonly limit?: number };
+export type ListFilter = Omit<ListQuery, 'limit' | 'pinned' | 'archived' | 'unread'> & {
+  readonly limit?: number;
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+  readonly unread?: boolean;
+};
+
+/** A search over conversations. A page has 1 to 50. */
+export type ConversationSearch = Omit<SearchConversationsQuery, 'limit'> & { readonly limit?: number };
 
 type WithNumber<Query> = Omit<Query, 'per_page'> & { readonly per_page?: number };
 

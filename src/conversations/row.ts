@@ -9,6 +9,8 @@ import { type EventText, insertEvents } from '../events/store.ts';
 import { recordDeliveries } from '../webhooks/outboxStore.ts';
 import type { Waiting } from '../webhooks/waiting.ts';
 import type { ConversationName } from './id.ts';
+import { isQuiet, marksOf } from './marks.ts';
+import { reservation } from './reservation.ts';
 import { agentStateOf, type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
 
 /** The time of a change, as text for readers. */
@@ -30,6 +32,9 @@ export interface LockedConversation {
   readonly heard: number;
   readonly stop_code: string | null;
   readonly stop_sentence: string | null;
+  readonly pinned: number;
+  readonly archived: number;
+  readonly seen: number | null;
 }
 
 export const lockedColumns = [
@@ -46,9 +51,12 @@ export const lockedColumns = [
   'heard',
   'stop_code',
   'stop_sentence',
+  'pinned',
+  'archived',
+  'seen',
 ] as const;
 
-/** The columns of a conversation without a run, which can be claimed. */
+/** The columns of a conversation without a run. */
 export const noRun = {
   run_id: null,
   owner: null,
@@ -57,6 +65,9 @@ export const noRun = {
   active_at: null,
   wanted: null,
 };
+
+/** The columns of a conversation whose run has ended, and which others may claim unless it is stopped. */
+export const withoutRun = (q: Queries) => ({ ...noRun, ...reservation(q) });
 
 /** Locks the row until the transaction ends. */
 const lockRow = prepared((q: Queries, { userId, id }: ConversationName) =>
@@ -76,6 +87,19 @@ const takeEventIds = prepared((q: Queries, { key, count }: { key: number; count:
     .returning('next_event'),
 );
 
+/** A conversation that was read counts as read afterwards. */
+const takeQuietEventIds = prepared((q: Queries, { key, count }: { key: number; count: number }) =>
+  q.build
+    .updateTable('conversations')
+    .set((e) => ({
+      seen: sql<number>`case when seen >= next_event then next_event + ${count} else seen end`,
+      next_event: e('next_event', '+', count),
+      updated_at: q.now,
+    }))
+    .where('key', '=', key)
+    .returning('next_event'),
+);
+
 export function* lockConversation(q: Queries, name: ConversationName): Steps<LockedConversation | undefined> {
   return (yield* one(lockRow(q, name))) as LockedConversation | undefined;
 }
@@ -90,24 +114,33 @@ function* insertIntoLog(
   q: Queries,
   locked: LockedConversation,
   events: readonly EventText[],
+  isQuietLog: boolean,
 ): Steps<EventIds | undefined> {
   const count = events.length;
   if (count === 0) return undefined;
-  const moved = yield* one(takeEventIds(q, { key: locked.key, count }));
+  const take = isQuietLog ? takeQuietEventIds : takeEventIds;
+  const moved = yield* one(take(q, { key: locked.key, count }));
   if (moved === undefined) throw new Error('a conversation went away while it was locked');
   const first = moved.next_event - count;
   yield* insertEvents(q, locked.key, first, events);
   return { first, count };
 }
 
-/** Adds events to the log, and creates webhook deliveries. `waiting`: it waits for its user from now on. */
+interface AppendOptions {
+  /** It waits for its user from now on. */
+  readonly waiting?: (Pick<Waiting, 'waits_for' | 'at'> & { readonly eventId: number }) | undefined;
+  /** The events leave nothing to read: a conversation that was read stays so. */
+  readonly isQuietLog?: boolean;
+}
+
+/** Adds events to the log, and creates webhook deliveries. */
 export function* appendEvents(
   q: Queries,
   locked: LockedConversation,
   events: readonly EventText[],
-  waiting?: { readonly waits_for: Waiting['waits_for']; readonly eventId: number; readonly at: string },
+  { waiting, isQuietLog = false }: AppendOptions = {},
 ): Steps<void> {
-  const added = yield* insertIntoLog(q, locked, events);
+  const added = yield* insertIntoLog(q, locked, events, isQuietLog);
   const { id: conversation_id, title } = locked;
   if (added !== undefined || waiting !== undefined)
     yield* recordDeliveries(q, {
@@ -141,14 +174,16 @@ export function* setStatus(
         runtime_status: null,
         updated_at: q.now,
         ...(to === 'STOPPED' ? { turn_open: 0, question: null, crashes: 0 } : {}),
+        ...(to === 'STARTING' ? reservation(q) : {}),
         claims: 0,
         // A run that is still alive must end, and releases the conversation then.
         wanted: to === 'STOPPED' && locked.run_id !== null ? 'stop' : sql.ref('wanted'),
       })
       .where('key', '=', locked.key),
   );
-  const added = yield* insertIntoLog(q, locked, events);
-  const status = changeOf(locked, to, reason, at);
+  const quiet = isQuiet(reason);
+  const added = yield* insertIntoLog(q, locked, events, quiet);
+  const status = changeOf(quiet ? locked : withEvents(locked, events), to, reason, at);
   yield* recordChange(q, locked.user_id, status);
   yield* recordDeliveries(q, { ...deliverySourceOf(locked), status, events: added });
 }
@@ -167,10 +202,16 @@ export function changeOf(
     title: locked.title,
     stop_reason,
     at,
+    ...marksOf(locked),
   });
 }
 
-/** Records a change of the agent's state. */
+/** The conversation after these events were added. */
+export function withEvents(locked: LockedConversation, events: readonly EventText[]): LockedConversation {
+  return { ...locked, next_event: locked.next_event + events.length };
+}
+
+/** Records a change of the agent's state, or of marks. */
 export function* recordAgentState(q: Queries, locked: LockedConversation, at: string): Steps<void> {
   yield* recordChange(q, locked.user_id, changeOf(locked, locked.status, reasonOf(locked), at));
 }

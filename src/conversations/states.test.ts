@@ -29,7 +29,7 @@ describe('the states of a conversation', () => {
     );
   });
 
-  it('end for one of thirteen reasons, each with a sentence', () => {
+  it('end for one of fifteen reasons, each with a sentence', () => {
     assert.deepEqual(stopCodes.toSorted(), [
       'agent_error',
       'agent_missing',
@@ -43,6 +43,8 @@ describe('the states of a conversation', () => {
       'start_timeout',
       'unconfirmed_action',
       'user',
+      'user_budget',
+      'user_inactive',
       'workspace_error',
     ]);
     for (const sentence of Object.values(stopReasons)) assert.match(sentence, /^[A-Z].+\.$/);

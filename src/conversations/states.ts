@@ -57,12 +57,14 @@ export const stopReasons = {
   max_iterations:
     'The conversation reached the maximum number of model requests per message (max_iterations). Send a message to resume it.',
   max_budget: 'The conversation reached its maximum cost (max_budget_per_task). Raise the limit to continue.',
+  user_budget: 'Your budget for models is used up. An administrator can raise it.',
   agent_error: 'The agent failed.',
   agent_missing: 'The agent is not installed.',
   no_sandbox: 'There is no sandbox to run the agent in.',
   workspace_error: 'The workspace could not be prepared.',
   start_timeout: 'The conversation did not start in time.',
   unconfirmed_action: 'The agent acted without approval, although confirmation_mode is on.',
+  user_inactive: 'The user of the conversation was disabled or removed.',
   shutdown: 'The server was shut down.',
   imported: 'The conversation was imported. Send a message to resume it.',
 } as const;

@@ -12,6 +12,7 @@ export interface Cache<Value extends NonNullable<unknown>> {
    */
   load(key: Key, loader: () => Promise<Value | undefined>): Promise<Value | undefined>;
   forget(key: Key): void;
+  forgetAll(): void;
 }
 
 export function createCache<Value extends NonNullable<unknown>>(
@@ -40,10 +41,12 @@ export function createCache<Value extends NonNullable<unknown>>(
     }
   }
 
-  database.onForeignChange(() => {
+  function forgetAll(): void {
     newGeneration();
     entries.clear();
-  });
+  }
+
+  database.onForeignChange(forgetAll);
 
   return {
     find: (key) => entries.get(key),
@@ -59,5 +62,6 @@ export function createCache<Value extends NonNullable<unknown>>(
       newGeneration();
       entries.delete(key);
     },
+    forgetAll,
   };
 }

@@ -40,6 +40,15 @@ export function lockRotation(dataDir: string): () => void {
   return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the encryption key is in progress.');
 }
 
+/** Restores into PostgreSQL share nothing but the data folder, in which each removes what killed ones have left. */
+export function lockRestore(dataDir: string): () => void {
+  return lockFolder(
+    dataDir,
+    'restore.lock',
+    `Another restore into the data folder ${dataDir} is in progress.`,
+  );
+}
+
 /** Editors that start at the same time start one service between them. */
 export function lockServiceStart(dataDir: string): () => void {
   return lockFolder(dataDir, 'service-start.lock', 'Another program is starting the service.');

@@ -32,6 +32,14 @@ import { servingNodes } from './migrations/0029-serving-nodes.ts';
 import { trace } from './migrations/0030-trace.ts';
 import { runsByUser } from './migrations/0031-runs-by-user.ts';
 import { snapshots } from './migrations/0032-snapshots.ts';
+import { userStates } from './migrations/0033-user-states.ts';
+import { signIn } from './migrations/0034-sign-in.ts';
+import { spending } from './migrations/0035-spending.ts';
+import { reservations } from './migrations/0036-reservations.ts';
+import { processVersions } from './migrations/0037-process-versions.ts';
+import { search } from './migrations/0038-search.ts';
+import { marks } from './migrations/0039-marks.ts';
+import { processStores } from './migrations/0040-process-stores.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -68,6 +76,14 @@ export const migrations: readonly Migration[] = [
   trace,
   runsByUser,
   snapshots,
+  userStates,
+  signIn,
+  spending,
+  reservations,
+  processVersions,
+  search,
+  marks,
+  processStores,
 ];
 
 const advisoryLock = 7_265_108;
@@ -84,9 +100,13 @@ function* recordMigration(q: Queries, { name, kind }: Migration, hasKinds: boole
 
 /**
  * Applies missing migrations in one transaction that excludes other processes. Returns the names of contracts that this
- * version does not know; a newer Parley has applied them, and nothing was changed then.
+ * version does not know; a newer Parley has applied them, and nothing was changed then. `onMigration` is called before each.
  */
-export function* migrate(q: Queries, known = migrations): Steps<string[]> {
+export function* migrate(
+  q: Queries,
+  known = migrations,
+  onMigration: (name: string) => void = () => {},
+): Steps<string[]> {
   // On SQLite the engine's BEGIN IMMEDIATE is the lock.
   if (q.kind === 'postgres') {
     // Neither waiting for the lock nor a long migration may time out.
@@ -106,6 +126,7 @@ export function* migrate(q: Queries, known = migrations): Steps<string[]> {
   const appliedNames = new Set(applied.map(({ name }) => name));
   for (const migration of known) {
     if (appliedNames.has(migration.name)) continue;
+    onMigration(migration.name);
     for (const statement of migration.statements(q.kind)) yield* rows(raw(q, statement));
     appliedNames.add(migration.name);
     yield* recordMigration(q, migration, appliedNames.has(migrationKinds.name));

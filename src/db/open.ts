@@ -17,7 +17,7 @@ export interface DatabaseOptions {
 }
 
 /** Like `mkdirSync` with `recursive`, which never returns where the system has no folder to make one in, as in /proc. */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found?.isDirectory()) return;
   const above = dirname(folder);

@@ -8,7 +8,7 @@ import { ConnectFailed, DeadlinePassed, describeFault, type Fault, faultOf } fro
 import { migratePostgres } from './postgresMigration.ts';
 import { openPostgresNotifications } from './postgresNotifications.ts';
 import { createSets } from './postgresSets.ts';
-import { type Attempt, beforeDeadline, drive, driveWrite } from './postgresTransaction.ts';
+import { type Attempt, beforeDeadline, drive, driveSlowRead, driveWrite } from './postgresTransaction.ts';
 import { createPostgresQueries } from './queries.ts';
 import type { AnyTransaction, Database, RunOptions, Transaction } from './transaction.ts';
 
@@ -151,11 +151,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   }
 
   function runOnce<In, Out>(transaction: Transaction<In, Out>, input: In, deadline: number) {
-    const { access, steps, keepsPlans = false } = transaction;
+    const { access, steps, keepsPlans = false, isSlow = false } = transaction;
     const attempt: Attempt = { deadline, keepsPlans, committing: false };
+    const driveRead = isSlow ? driveSlowRead : drive;
     return withClient(attempt, (client) =>
       access === 'read'
-        ? drive(client, steps(queries, input))
+        ? driveRead(client, steps(queries, input))
         : driveWrite(client, steps(queries, input), attempt),
     );
   }

@@ -1,6 +1,7 @@
 // Runs one transaction on one PostgreSQL connection until a deadline. Its errors tell whether the transaction certainly
 // did not happen or may have happened.
 import type pg from 'pg';
+import { ReadTimeout, slowReadMs } from './outcomes.ts';
 import { AnswerLate, CommitUnknown, codeOf, DeadlinePassed, faultOf, isRefusal } from './postgresFaults.ts';
 import type { Steps } from './transaction.ts';
 
@@ -93,6 +94,23 @@ export async function driveWrite<Out>(
   }
   await commit(client, attempt, databaseDeadline);
   return out;
+}
+
+const statementTimedOut = '57014';
+
+/** Ignores sequential scans, because the planner underestimates what comparing long texts costs. */
+export async function driveSlowRead<Out>(client: pg.ClientBase, steps: Steps<Out>): Promise<Out> {
+  await client.query(
+    `begin read only; set local statement_timeout = ${slowReadMs}; set local enable_seqscan = off`,
+  );
+  try {
+    const out = await drive(client, steps);
+    await client.query('commit');
+    return out;
+  } catch (error) {
+    if (isRefusal(error) || faultOf(error) === 'other') await client.query('rollback');
+    throw codeOf(error) === statementTimedOut ? new ReadTimeout() : error;
+  }
 }
 
 /** Returns the result of `work`, or rejects at the deadline. The connection must not be reused after that. */

@@ -7,6 +7,7 @@ import { newerDatabaseMessage } from './migrate.ts';
 import { outcomeUnknown, tooLate } from './outcomes.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createSqliteDriver, monotonicMs } from './sqliteDriver.ts';
+import { createSlowReads } from './sqliteSlowReads.ts';
 import type { Answers, Call, Failure, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
 import type { Database, RunOptions, Transaction } from './transaction.ts';
 
@@ -163,11 +164,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     const ended =
       dead === undefined ? new Promise<void>((done) => thread.once('exit', () => done())) : undefined;
     // The last connection to close removes the write-ahead log, and only a writer can.
+    await slowReads.close();
     reader?.close();
     send({ type: 'close' });
     await ended;
   }
 
+  const slowReads = createSlowReads(workerData, asError);
   let reader: ReturnType<typeof openReader> | undefined;
   const ready = await started.promise.catch((error: Error) => {
     throw new RefusalError(`The database ${options.file} cannot be opened: ${error.message}.`);
@@ -195,6 +198,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       if (closing !== undefined) return Promise.reject(shuttingDown());
       if (transaction.access === 'write')
         return write(transaction.name, input, options.deadline) as Promise<Out>;
+      if (transaction.isSlow) return slowReads.run(transaction.name, input) as Promise<Out>;
       try {
         return Promise.resolve(read(transaction, input));
       } catch (error) {

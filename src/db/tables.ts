@@ -3,7 +3,30 @@
 import type { Generated } from 'kysely';
 
 export interface Tables {
-  users: { id: Generated<number>; name: string; created_at: number };
+  users: {
+    id: Generated<number>;
+    name: string;
+    created_at: number;
+    disabled_at: number | null;
+    removed_at: number | null;
+    /** When the deletion of what the user owned began, after which the user cannot be restored. */
+    purging_at: number | null;
+    /** When nothing was left. The row stays without its name, so that the id is never used again. */
+    purged_at: number | null;
+    /** In billionths of a US dollar. Null means the budget of all users, 0 no limit. */
+    budget_day_nanos: number | null;
+    budget_month_nanos: number | null;
+  };
+  /** What users have spent on models. A day is the number of days since 1970, in UTC. */
+  spending: { user_id: number; day: number; cost_nanos: number };
+  /** What open model requests of users with a budget may cost. They count while the run has its conversation. */
+  budget_reservations: {
+    id: string;
+    user_id: number;
+    conversation_key: number;
+    run_id: string;
+    cost_nanos: number;
+  };
   keys: {
     id: string;
     user_id: number;
@@ -17,6 +40,35 @@ export interface Tables {
     expires_at: number | null;
     last_used_at: number | null;
     revoked_at: number | null;
+  };
+  /** Accounts at an OpenID Connect provider. Issuer and subject identify the account; the rest may change. */
+  identities: {
+    id: string;
+    user_id: number;
+    issuer: string;
+    subject: string;
+    name: string | null;
+    email: string | null;
+    created_at: number;
+    signed_in_at: number | null;
+  };
+  /** Who is signed in. A session is a credential like a key; ended ones are kept for a while. */
+  sessions: {
+    id: string;
+    user_id: number;
+    identity_id: string;
+    /** The hash of the sign-in that created it, so that none can be used twice. */
+    sign_in: string;
+    hash: string;
+    scopes: string;
+    /** What the browser calls itself. */
+    browser: string;
+    created_at: number;
+    last_used_at: number;
+    /** When it ends unless it is used; each use extends it up to `ends_at`. */
+    expires_at: number;
+    ends_at: number;
+    ended_at: number | null;
   };
   settings: { user_id: number; version: number; document: string; updated_at: number };
   secrets: {
@@ -78,6 +130,9 @@ export interface Tables {
     always_allowed: string | null;
     /** The machine that stores the workspace. */
     workspace_node: string | null;
+    /** While it waits for a worker: the only machine that may take it. Empty means any. */
+    reserved_for: Generated<string>;
+    reserved_until: Generated<number>;
     /** The agent was given the user's events below this id. */
     heard: Generated<number>;
     /** The event id after the newest user message. If it is above `heard`, that message is unanswered. */
@@ -107,6 +162,11 @@ export interface Tables {
     cache_write_tokens: Generated<number>;
     /** In billionths of a US dollar. */
     cost_nanos: Generated<number>;
+    /** 1 if its user has pinned or archived it. */
+    pinned: Generated<number>;
+    archived: Generated<number>;
+    /** The event id after the last one that its user has seen. Null in conversations of older versions, which count as read. */
+    seen: Generated<number | null>;
     /** The trace of the last request that gave it work; null unless traces are recorded. */
     traceparent: string | null;
   };
@@ -165,6 +225,14 @@ export interface Tables {
     seen_at: number;
     /** 1 if the process answers API requests and is not stopping. */
     serves: Generated<number>;
+    /** 1 if the process runs conversations and is not stopping. */
+    takes_work: Generated<number>;
+    /** Empty for processes of older versions. */
+    version: Generated<string>;
+    /** How many conversations it runs at most. */
+    slots: Generated<number>;
+    /** The id of its snapshot store, `off` or `unusable`; empty if that is unknown. */
+    snapshot_store: Generated<string>;
   };
   /** Uploaded files that wait for the start of their conversation. They are on the node. */
   uploads: {
@@ -210,6 +278,10 @@ export interface Tables {
     permissions: string;
     created_at: number;
   };
+  /** Events below `next_event`, and this title, are in the search index. */
+  search_positions: { conversation_key: number; next_event: number; title: string };
+  /** The words of events and titles, see `conversations/search/indexStore.ts`. The engines store them differently. */
+  search_documents: { place: number; words: string };
   facts: { name: string; value: string };
   audit: {
     id: Generated<number>;

@@ -34,6 +34,8 @@ export interface Transaction<In, Out> {
   readonly set?: SetForm<In, Out>;
   /** It runs so often that PostgreSQL keeps the plans of its prepared statements for a while. */
   readonly keepsPlans?: boolean;
+  /** See `slowRead`. */
+  readonly isSlow?: boolean;
 }
 
 /**
@@ -97,6 +99,14 @@ export function repeatableWrite<In, Out>(
 /** Each query of a read sees the latest commit; a read that needs one snapshot is one query. */
 export function read<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
   return { name, access: 'read', repeatable: true, steps };
+}
+
+/**
+ * A read that may take long, such as a search. SQLite runs it in a thread of its own, because other reads block the
+ * process; PostgreSQL with a shorter timeout, and by indexes alone. Throws a `ReadTimeout` if it takes too long.
+ */
+export function slowRead<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
+  return { ...read(name, steps), isSlow: true };
 }
 
 export function* rows<Row>(query: Query<Row>): Steps<Row[]> {

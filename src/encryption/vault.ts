@@ -37,8 +37,12 @@ function keyMissing(): AppError {
   );
 }
 
-function remedy(file: string): string {
-  return `Set PARLEY_SECRET_KEY to the key that this database was created with, or restore ${file}; without it the stored secrets cannot be decrypted.`;
+function remedy(file: string, { kind }: Database): string {
+  const others =
+    kind === 'postgres'
+      ? ' All machines on this database need the same one: it is in PARLEY_SECRET_KEY or secret.key of the first.'
+      : '';
+  return `Set PARLEY_SECRET_KEY to the key that this database was created with, or restore ${file}; without it the stored secrets cannot be decrypted.${others}`;
 }
 
 /** Opens the vault; refuses a key that is missing or wrong for this database. */
@@ -49,7 +53,8 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   let created = false;
   const proof = await database.run(findFact, fingerprintFact);
   if (keys.length === 0) {
-    if (proof !== undefined) throw new RefusalError(`The encryption key is missing. ${remedy(file.path)}`);
+    if (proof !== undefined)
+      throw new RefusalError(`The encryption key is missing. ${remedy(file.path, database)}`);
     keys = [createEncryptionKey()];
     created = file.create(keys);
     if (!created) keys = file.read();
@@ -60,7 +65,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
     if (!(error instanceof DecryptionError)) throw error;
     // Another process has started on this database first, so our new key encrypts nothing.
     if (created) file.remove();
-    throw new RefusalError(`The encryption key is wrong: ${error.message}. ${remedy(file.path)}`);
+    throw new RefusalError(`The encryption key is wrong: ${error.message}. ${remedy(file.path, database)}`);
   }
 
   async function prove(): Promise<Vault> {

@@ -12,7 +12,7 @@ import { repeat, repeatable } from '../process/repeat.ts';
 import { isTrue, wholeNumber } from '../validation/schema.ts';
 import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
 import { changesKeptMs } from './changes/service.ts';
-import { newestPosition } from './changes/store.ts';
+import { findRestoredAt, newestPosition } from './changes/store.ts';
 import { notifyForeignChanges } from './foreignChanges.ts';
 import type { Hub, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
@@ -144,7 +144,9 @@ export function createEvents(options: EventsOptions) {
     if (after !== undefined && position === undefined)
       throw invalid([{ path: 'after', message: 'or Last-Event-ID must be an id that this stream has sent' }]);
     const newest = await database.run(newestPosition, userId);
-    const reset = position !== undefined && position.at < newest.at - changesKeptMs;
+    const reset =
+      position !== undefined &&
+      position.at < Math.max(newest.at - changesKeptMs, await database.run(findRestoredAt, null));
     // The client cannot have seen changes that do not exist yet.
     const known = position !== undefined && !reset && comparePositions(position, newest) <= 0;
     return { log: changesLog(database, userId), cursor: cursorOf(known ? position : newest), reset };

@@ -8,13 +8,13 @@ import { classifyAddress } from '../outgoing/addresses.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { type AddressRule, portOf } from '../outgoing/resolve.ts';
 import { isObject, type JsonObject } from '../text/foreignText.ts';
-import { mib } from '../validation/schema.ts';
+import { kib, mib } from '../validation/schema.ts';
 import { findTooManyValues } from '../validation/tooManyValues.ts';
 import { sendWithRetries } from './attempts.ts';
 import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
 import { sideRequestHeader } from './currentModel.ts';
-import { type ForwardOutcome, forwardAnswer, readError } from './forwardAnswer.ts';
+import { type CostOverrun, type ForwardOutcome, forwardAnswer, readError } from './forwardAnswer.ts';
 import { createGate } from './gate.ts';
 import {
   failureOfStatus,
@@ -44,13 +44,14 @@ import type { Admission, Denial, Meter } from './usage/meter.ts';
 import { findPrice, type Price } from './usage/prices.ts';
 import { estimateRequest } from './usage/requestEstimate.ts';
 import { createUsageReader, estimateTokens } from './usage/usageReader.ts';
+import type { BudgetReservation, UserBudget } from './usage/userBudget.ts';
 
 const requestBytesMax = 32 * mib;
 /** Limits the number of values, because parsed objects take many times the memory of their text. */
 const requestValuesMax = 200_000;
 
-/** How often the cost of an answer is checked while it arrives. */
-const costEveryBytes = mib;
+/** How often the cost of an answer is checked while it arrives. It is as long as the estimate of an answer at most. */
+const costEveryBytes = 16 * kib;
 
 const denials: Readonly<Record<Denial, string>> = {
   max_iterations: 'The maximum number of model requests per message is reached. Stop here.',
@@ -65,6 +66,7 @@ const endSentences: Readonly<Partial<Record<ForwardOutcome, string>>> = {
   too_late: 'The model provider did not finish its response in time. It was cut off.',
   too_large: 'The model provider sent a response that is too large. It was cut off.',
   too_dear: 'The maximum cost was reached in the middle of a response. It was cut off.',
+  over_budget: 'Your budget for models was used up in the middle of a response. It was cut off.',
 };
 
 /** Answers that were not complete because of the provider. */
@@ -80,6 +82,8 @@ export interface ExchangeDependencies {
   /** The source of prices. */
   readonly models: Models;
   readonly meter: Meter;
+  /** The budget of the user; undefined if there is none. */
+  readonly budget?: UserBudget | undefined;
   readonly notices: Notices;
   readonly bodies: Bodies;
   readonly times: GatewayTimes;
@@ -104,7 +108,13 @@ export interface AgentRequest {
 interface AdmittedRequest {
   readonly upstream: Upstream;
   readonly requestBytes: number;
-  readonly admission: Admission | undefined;
+  readonly admission: AnswerAdmission | undefined;
+}
+
+/** Both the conversation and its user have admitted the request. */
+interface AnswerAdmission extends Pick<Admission, 'record' | 'settle'> {
+  /** Why an answer of this cost must be cut off, if it must. */
+  findOverrun(costNanos: number): CostOverrun | undefined | Promise<CostOverrun | undefined>;
 }
 
 export type Exchange = (agentRequest: AgentRequest) => Promise<void>;
@@ -132,6 +142,25 @@ function prepareBody({ protocol, call }: AgentRequest, raw: Buffer, model: strin
 
 /** The agent marks requests that are not part of its work, such as one for a title. The header is not forwarded. */
 const isSideRequest = ({ headers }: IncomingMessage) => headers[sideRequestHeader] === '1';
+
+function toAnswerAdmission(
+  admission: Admission,
+  reservation: BudgetReservation | undefined,
+): AnswerAdmission {
+  const overrunOf = (isCovered: boolean) => (isCovered ? undefined : 'over_budget');
+  return {
+    findOverrun: (costNanos) => {
+      if (admission.isTooMuch(costNanos)) return 'too_dear';
+      const covered = reservation?.covers(costNanos) ?? true;
+      return typeof covered === 'boolean' ? overrunOf(covered) : covered.then(overrunOf);
+    },
+    record: admission.record,
+    settle: () => {
+      admission.settle();
+      reservation?.release();
+    },
+  };
+}
 
 const isSuccess = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
 
@@ -176,12 +205,18 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
     return raw;
   }
 
-  /** Returns undefined if the request is free. Throws Refusal. */
-  function admit({ call, request }: AgentRequest, upstream: Upstream, taken: Tokens): Admission | undefined {
+  /** Returns undefined if the request is free. Rejects with Refusal. */
+  async function admit(
+    { call, request }: AgentRequest,
+    upstream: Upstream,
+    taken: Tokens,
+  ): Promise<AnswerAdmission | undefined> {
     if (call.kind !== 'answer') return undefined;
     const costNanos = estimateCost(upstream, taken);
+    const reservation = await parts.budget?.reserve(costNanos);
     const admitted = meter.admit({ isSideRequest: isSideRequest(request), costNanos });
-    if (typeof admitted !== 'string') return admitted;
+    if (typeof admitted !== 'string') return toAnswerAdmission(admitted, reservation);
+    reservation?.release();
     throw new Refusal(denials[admitted], { silent: admitted !== 'budget_held' });
   }
 
@@ -248,12 +283,12 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes });
     let unseen = 0;
-    function count(piece: Buffer): boolean {
+    function count(piece: Buffer) {
       reader.push(piece);
       unseen += piece.length;
-      if (unseen < costEveryBytes) return true;
+      if (unseen < costEveryBytes) return undefined;
       unseen = 0;
-      return !admission?.isTooMuch(price.costOf(reader.estimate()));
+      return admission?.findOverrun(price.costOf(reader.estimate()));
     }
     const redaction = createRedaction(target.key, 'answer');
     const outcome = await forwardAnswer({
@@ -278,7 +313,7 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
     const { request, target, signal } = agentRequest;
     const { suffix, body, estimate } = prepareBody(agentRequest, raw, upstream.model);
     const requestBytes = raw.length;
-    const admission = admit(agentRequest, upstream, estimate);
+    const admission = await admit(agentRequest, upstream, estimate);
     const observed = agentRequest.call.kind === 'answer' ? parts.observeCall?.(upstream.name) : undefined;
     let result: ModelCallResult = {};
     try {

@@ -11,15 +11,18 @@ import type { GatewayTimes } from './times.ts';
 const errorBytesMax = 64 * kib;
 const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 
+/** `too_dear`: for the conversation. `over_budget`: for the user. */
+export type CostOverrun = 'too_dear' | 'over_budget';
+
 /** How the answer ended: complete, cut off by the provider or because of a limit, or abandoned by the agent. */
-export type ForwardOutcome = 'whole' | 'broken' | 'gone' | 'too_large' | 'too_dear' | TimeoutReason;
+export type ForwardOutcome = 'whole' | 'broken' | 'gone' | 'too_large' | CostOverrun | TimeoutReason;
 
 interface ForwardOptions {
   readonly answer: IncomingMessage;
   readonly response: ServerResponse;
   readonly isStream: boolean;
-  /** Returns false if the answer must be cut off. */
-  readonly count: (piece: Buffer) => boolean;
+  /** Returns why the answer must be cut off, if it must. Nothing more is read before a promise settles. */
+  readonly count: (piece: Buffer) => CostOverrun | undefined | Promise<CostOverrun | undefined>;
   readonly redaction: Redaction;
   readonly readRate: ReadRateLimit;
   readonly times: GatewayTimes;
@@ -69,10 +72,13 @@ export function forwardAnswer(options: ForwardOptions): Promise<ForwardOutcome> 
       answer.resume();
     }
     /** The provider is not the slow side now, so its timeouts pause. */
-    function pause(isFull: boolean, ms: number): void {
+    function pause(isFull: boolean, ms: number, counted: Promise<CostOverrun | undefined> | undefined): void {
       timeouts.pause();
       answer.pause();
-      const rest = () => (ms > 0 ? void setTimeout(resume, ms) : resume());
+      const restOrCut = (overrun: CostOverrun | undefined) => (overrun ? cut(overrun) : resume());
+      const resumeCounted = () =>
+        counted === undefined ? resume() : void counted.then(restOrCut, () => cut('broken'));
+      const rest = () => (ms > 0 ? void setTimeout(resumeCounted, ms) : resumeCounted());
       if (isFull) response.once('drain', rest);
       else rest();
     }
@@ -81,10 +87,11 @@ export function forwardAnswer(options: ForwardOptions): Promise<ForwardOutcome> 
       const began = cpuMs();
       const isFull = !response.write(redacted.push(piece));
       timeouts.received(sizes.hasData(piece));
-      if (!count(piece)) return cut('too_dear');
+      const counted = count(piece);
+      if (typeof counted === 'string') return cut(counted);
       if (sizes.areTooLarge()) return cut('too_large');
       const ms = readRate.take(piece.length, cpuMs() - began);
-      if (isFull || ms > 0) pause(isFull, ms);
+      if (isFull || ms > 0 || counted) pause(isFull, ms, counted);
     };
     answer.on('data', (piece: Buffer) => {
       try {

@@ -32,7 +32,10 @@ const routes: readonly Route[] = [
   { name: 'gemini', protocol: gemini },
 ];
 
-type Shared = Pick<ExchangeDependencies, 'modelHosts' | 'models' | 'meter' | 'allowPrivate' | 'observeCall'>;
+type Shared = Pick<
+  ExchangeDependencies,
+  'modelHosts' | 'models' | 'meter' | 'budget' | 'allowPrivate' | 'observeCall'
+>;
 
 export interface GatewayOptions extends Target, Shared {
   /** Reports what the user should know: a fault, a retry, an estimated price. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { newConversation } from '../../test/support/conversations.ts';
 import { openTestDatabase } from '../../test/support/databases.ts';
@@ -11,17 +12,32 @@ import { claimConversation } from '../conversations/run/claimStore.ts';
 import type { UsageColumns } from '../conversations/usage/shape.ts';
 import { findUsage } from '../conversations/usage/store.ts';
 import { loadModels } from '../models/catalogue.ts';
+import { createIds } from '../process/ids.ts';
 import { ensureUser } from '../users/store.ts';
 import { createRunGateway } from './runGateway.ts';
+import type { ModelLimit } from './usage/meter.ts';
 
 const [chat] = modelRequests;
 const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
+
+interface RunOptions {
+  readonly usedBefore?: Partial<UsageColumns>;
+  readonly isLocal?: boolean;
+  /** The provider repeats what it says, from when it has this many requests, as long as somebody listens. */
+  readonly endlessFrom?: number;
+  readonly budgetNanos?: number;
+}
+
+function repeatUntilClosed(response: ServerResponse, said: string): void {
+  while (!response.destroyed && response.write(said));
+  if (!response.destroyed) response.once('drain', () => repeatUntilClosed(response, said));
+}
 
 /** A gateway of a claimed conversation, whose provider says so much, and no more. */
 async function openRun(
   t: TestContext,
   said: string,
-  { usedBefore = {}, isLocal = false }: { usedBefore?: Partial<UsageColumns>; isLocal?: boolean } = {},
+  { usedBefore = {}, isLocal = false, endlessFrom, budgetNanos }: RunOptions = {},
 ) {
   const database = await openTestDatabase('sqlite', t);
   const { id: userId } = await database.run(ensureUser, 'ada');
@@ -29,9 +45,14 @@ async function openRun(
   const claim = { runId: 'run', owner: 'here', leaseMs: 60_000, userRunsMax: 0 };
   const conversation = await database.run(claimConversation, claim);
   assert.ok(conversation);
+  const responses: ServerResponse[] = [];
   const provider = await listenOnLoopback(t, (request, response) => {
     request.resume();
-    if (said !== '') response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said);
+    if (said === '') return;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said);
+    responses.push(response);
+    if (endlessFrom !== undefined && provider.requests.length >= endlessFrom)
+      for (const waiting of responses.splice(0)) repeatUntilClosed(waiting, said);
   });
   const settings = {
     llm_model: chat.model,
@@ -41,8 +62,12 @@ async function openRun(
   };
   const model = { settings, key: 'sk-1' };
   const notices: string[] = [];
+  const limits: ModelLimit[] = [];
   const gateway = createRunGateway({
     database,
+    runId: 'run',
+    budgetOfAll: { day: budgetNanos ?? null, month: null },
+    nextId: createIds(),
     conversation: { ...conversation, ...usedBefore },
     model,
     loadModel: async () => model,
@@ -51,7 +76,7 @@ async function openRun(
     allowPrivate: () => isLocal,
     bodies: createBodies(),
     onNotice: (sentence) => notices.push(sentence),
-    onLimit: () => {},
+    onLimit: (limit) => limits.push(limit),
     onBackgroundError: (error) => assert.fail(error),
   });
   const server = await listenOnLoopback(t, (request, response) => {
@@ -60,7 +85,7 @@ async function openRun(
   const body = JSON.stringify({ ...chat.body, stream: true, pad: 'x'.repeat(4_000) });
   const ask = (signal: AbortSignal) => fetch(server.url + chat.path, { method: 'POST', body, signal });
   const usage = () => database.run(findUsage, { userId, id: 'a' });
-  return { gateway, provider, ask, usage, notices };
+  return { gateway, provider, ask, usage, notices, limits };
 }
 
 describe('a local model', () => {
@@ -103,6 +128,33 @@ describe('the metrics of a gateway', () => {
       per_turn_token: prompt + 50,
     });
   });
+});
+
+describe('the budget of a user', () => {
+  const budgetNanos = 400_000_000;
+  /** What arrives until an answer is cut off: a check is due after 16 KiB, and a piece has 64 KiB at most. */
+  const surplusNanos = ((16 + 64) * 1_024 * 10_000) / chunk.length;
+
+  for (const count of [1, 8])
+    it(`ends ${count} open answers that use it up together`, async (t) => {
+      const options = { endlessFrom: count, budgetNanos };
+      const { gateway, ask, usage, notices, limits } = await openRun(t, chunk.repeat(20), options);
+      const { signal } = new AbortController();
+      const answers = await Promise.all(Array.from({ length: count }, () => ask(signal)));
+      assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+      await Promise.all(answers.map((answer) => assert.rejects(answer.text())));
+      await until('the cost is stored', async () => Number((await usage())?.cost_nanos) > 0.9 * budgetNanos);
+      await until('the next one is refused', async () => {
+        await (await ask(signal)).text().catch(() => {});
+        return limits.length > 0;
+      });
+      await gateway.close();
+      const spent = Number((await usage())?.cost_nanos);
+      assert.ok(spent < budgetNanos + count * surplusNanos, `${spent}`);
+      assert.deepEqual(limits, ['user_budget']);
+      const cutOff = 'Your budget for models was used up in the middle of a response. It was cut off.';
+      assert.ok(notices.includes(cutOff), notices.join());
+    });
 });
 
 describe('a closed gateway', () => {

@@ -1,6 +1,7 @@
 // The gateway of one run: it applies the limits of the settings and stores the usage in the conversation.
 
 import type { Bodies } from '../bridge/bodies.ts';
+import type { BudgetLimits } from '../budgets/limits.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import { toUsage, type UsageColumns, usageMax } from '../conversations/usage/shape.ts';
 import { addUsage } from '../conversations/usage/store.ts';
@@ -8,6 +9,7 @@ import type { Database } from '../db/transaction.ts';
 import type { LlmMetrics } from '../events/vocabulary/fields.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Models } from '../models/catalogue.ts';
+import { nanosPerDollar } from '../models/money.ts';
 import type { ModelHosts } from '../models/providers.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../process/repeat.ts';
@@ -28,9 +30,9 @@ import {
   type Usage,
 } from './usage/meter.ts';
 import { freeNote } from './usage/prices.ts';
+import { createUserBudget } from './usage/userBudget.ts';
 
 const storeEveryMs = 2_000;
-const nanosPerDollar = 1e9;
 
 /** The settings that concern the model. */
 export interface RunModel {
@@ -43,7 +45,11 @@ export interface RunModel {
 
 interface RunGatewayOptions {
   readonly database: Database;
+  readonly runId: string;
   readonly conversation: ClaimedConversation;
+  /** The budget of users who have none of their own. */
+  readonly budgetOfAll: BudgetLimits;
+  readonly nextId: () => string;
   readonly model: RunModel;
   /** Reads the current settings. */
   readonly loadModel: () => Promise<RunModel>;
@@ -52,7 +58,7 @@ interface RunGatewayOptions {
   readonly allowPrivate: AllowPrivate;
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
-  readonly onLimit: (limit: ModelLimit) => void;
+  readonly onLimit: (limit: ModelLimit, sentence?: string) => void;
   readonly onBackgroundError: (error: Error) => void;
   readonly metrics?: Metrics;
   readonly tracing?: Tracing | undefined;
@@ -158,7 +164,20 @@ function createObserver({ metrics, tracing, models, parentSpan }: RunGatewayOpti
 }
 
 export function createRunGateway(options: RunGatewayOptions): RunGateway {
-  const { database, conversation, model, loadModel, onLimit, onBackgroundError } = options;
+  const { database, runId, conversation, model, loadModel, onLimit, onBackgroundError } = options;
+  const budget = createUserBudget({
+    database,
+    conversation,
+    runId,
+    ofAll: options.budgetOfAll,
+    nextId: options.nextId,
+    onReached: (period, sentence) => {
+      options.metrics?.budgetRefusals.add([period]);
+      onLimit('user_budget', sentence);
+    },
+    store: () => stores.run(),
+    onBackgroundError,
+  });
   const meter = createMeter({
     limits: toLimits(model),
     spentNanos: Number(conversation.cost_nanos),
@@ -168,20 +187,26 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
     ...options,
     ...toTarget(model),
     meter,
+    budget,
     observeCall: createObserver(options),
     knownNotices: wasFree(conversation) ? [freeNote] : [],
   });
   let known = model;
   let unstored = noUsage;
+  let unreleased: readonly string[] = [];
 
   async function store(): Promise<void> {
     const counted = meter.take();
     if (options.metrics !== undefined) countUsage(options.metrics, known, counted);
     const usage = add(unstored, counted);
+    const released = [...unreleased, ...budget.takeReleasable()];
     unstored = usage;
-    if (usage.requests + usage.costNanos + usage.input + usage.output === 0) return;
-    await database.run(addUsage, { key: conversation.key, ...toColumns(usage) });
+    unreleased = released;
+    if (usage.requests + usage.costNanos + usage.input + usage.output + released.length === 0) return;
+    const { key, user_id: userId } = conversation;
+    await database.run(addUsage, { key, userId, released, ...toColumns(usage) });
     unstored = noUsage;
+    unreleased = [];
   }
   const stores = repeat(store, storeEveryMs, onBackgroundError);
 
@@ -194,6 +219,7 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
         // The model of the last turn is better than none.
         onBackgroundError(error as Error);
       }
+      budget.beginTurn();
       gateway.beginTurn(toTarget(known));
       meter.beginTurn(toLimits(known));
     },

@@ -9,9 +9,11 @@ export type Authenticate = (
   via: KeyKind,
 ) => Principal | undefined | Promise<Principal | undefined>;
 
+/** The sender of requests without a credential; undefined if they are refused. */
+export type AuthenticateAnonymous = () => Principal | undefined | Promise<Principal | undefined>;
+
 interface Wanted {
-  /** The sender of requests without a credential; undefined if they are refused. */
-  readonly anonymous: Principal | undefined;
+  readonly authenticateAnonymous: AuthenticateAnonymous;
   readonly scope: Scope | undefined;
   readonly bearer: boolean;
   readonly acceptBearer: boolean;
@@ -76,8 +78,8 @@ export function createAuthentication(authenticate: Authenticate, wanted: Wanted)
 
   return (headers: IncomingHttpHeaders, done: Done): void => {
     const sent = sentCredential(headers);
-    const anonymous = carriesCredential(headers) ? undefined : wanted.anonymous;
-    const found = sent === undefined ? anonymous : authenticate(sent.text, sent.via);
+    const anonymous = () => (carriesCredential(headers) ? undefined : wanted.authenticateAnonymous());
+    const found = sent === undefined ? anonymous() : authenticate(sent.text, sent.via);
     if (found instanceof Promise) found.then((principal) => decide(principal, done), done);
     else decide(found, done);
   };

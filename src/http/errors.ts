@@ -14,11 +14,20 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   malformed_request: { status: 400, when: 'the request is not valid HTTP, or its URL cannot be decoded' },
   malformed_json: { status: 400, when: 'the body is not valid JSON in UTF-8' },
   bad_limit: { status: 400, when: '`limit` of a page of events is not between 1 and 100' },
+  sign_in_failed: {
+    status: 400,
+    when: 'the sign-in took too long, was already used, or began in another tab',
+  },
   unauthorized: {
     status: 401,
     when: 'the API key or token is missing, malformed, unknown, expired or revoked',
   },
   forbidden: { status: 403, when: 'the API key is valid but lacks the required scope' },
+  sign_in_cancelled: { status: 403, when: 'the sign-in was cancelled at the provider, or refused by it' },
+  sign_in_refused: {
+    status: 403,
+    when: 'the account at the sign-in provider may not sign in, or its user is disabled',
+  },
   host_not_allowed: { status: 403, when: 'the Host header names a host that is not allowed' },
   origin_not_allowed: { status: 403, when: 'the request comes from a web page of another origin' },
   not_found: { status: 404, when: 'the path or the resource does not exist' },
@@ -36,11 +45,26 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key was used with a different request body' },
   nothing_to_confirm: { status: 409, when: 'no approval request is waiting for this answer' },
   not_running: { status: 409, when: 'the conversation is not running, so it cannot run a command' },
+  snapshot_unusable: {
+    status: 409,
+    when: 'the machine with the files is gone, and their snapshot cannot be restored before the operator acts',
+  },
   git_token_missing: { status: 409, when: 'no access token of the Git provider is stored' },
   git_token_refused: {
     status: 409,
     when: 'the Git provider does not accept the stored access token, or it lacks a permission',
   },
+  user_exists: {
+    status: 409,
+    when: 'a user with this name already exists, or was removed and can be restored',
+  },
+  user_inactive: { status: 409, when: 'the user is disabled or removed' },
+  last_admin: {
+    status: 409,
+    when: 'the user is the last one who can administer the service, and cannot be disabled or removed',
+  },
+  owner_protected: { status: 409, when: 'the owner can be neither renamed nor removed' },
+  identity_exists: { status: 409, when: 'the account is linked to another user' },
   secret_exists: { status: 400, when: 'a secret with this name already exists', repeatsMessage: true },
   gone: { status: 410, when: 'the operation is no longer supported' },
   precondition_failed: { status: 412, when: 'the record has changed since the version in If-Match' },
@@ -77,6 +101,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   git_provider_failed: {
     status: 502,
     when: 'the Git provider cannot be reached, or does not respond as it should',
+  },
+  sign_in_provider_failed: {
+    status: 502,
+    when: 'the sign-in provider cannot be reached, or does not respond as it should',
   },
   overloaded: { status: 503, when: 'the server is overloaded; see Retry-After' },
   no_sandbox: {

@@ -46,6 +46,8 @@ const tags = [
   },
   { name: 'Workspaces', description: 'The files that an agent works on.' },
   { name: 'Keys', description: 'Create and revoke API keys.' },
+  { name: 'Sign-in', description: 'Sessions of people who sign in with an OpenID Connect provider.' },
+  { name: 'Users', description: 'Create, disable and remove users.' },
   { name: 'Webhooks', description: 'Signed requests to your own server.' },
   { name: 'Service', description: 'Health checks and server information. No API key is required.' },
 ];

@@ -106,6 +106,23 @@ describe('a request for a workspace on another machine', () => {
     assert.deepEqual(seen, [undefined]);
   });
 
+  it('is refused with 503 as soon as the process that hangs counts as dead', async (t) => {
+    const { first, second } = await startTwo(t);
+    const id = await newWorkspace(first);
+    // It accepts connections and never answers, like a process that was stopped.
+    const { url, requests } = await listenOnLoopback(t, () => {});
+    await inspect(first.storage, `update conversations set workspace_node = 'hangs' where id = '${id}'`);
+    await inspect(
+      first.storage,
+      `insert into nodes (process_id, node_id, url, seen_at) select 'h', 'hangs', '${url}', max(seen_at) from nodes`,
+    );
+    const answer = second.ask(`/api/conversations/${id}/list-files`);
+    await until('it is asked', () => requests.length > 0);
+    await inspect(first.storage, "update nodes set seen_at = 0 where process_id = 'h'");
+    const { status, body } = await answer;
+    assert.deepEqual([status, body.code], [503, 'node_unreachable']);
+  });
+
   it('does not pass on what the sender may not do, and shows nobody the workspace of others', async (t) => {
     const { first, second } = await startTwo(t);
     const id = await newWorkspace(first);

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { type ConversationName, conversationName } from '../conversations/id.ts';
+import { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import { type Nodes, unreachable } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
@@ -16,6 +17,8 @@ const headersTimeoutMs = 120_000;
 /** Longer than it may take to receive and write an upload. */
 const uploadHeadersTimeoutMs = 20 * 60_000;
 const bodyTimeoutMs = 60_000;
+/** How often a process that has not answered yet is checked: one that hangs still accepts connections. */
+const aliveCheckedMs = 2_000;
 const connectionsPerNodeMax = 64;
 
 /** The rest is set by this process itself. */
@@ -66,6 +69,7 @@ export function discardBody(body: Dispatcher.ResponseData['body']): void {
 
 export type PassOn = ReturnType<typeof createPassOn>['passOn'];
 export type ReadFrom = ReturnType<typeof createPassOn>['readFrom'];
+export type ReadAt = ReturnType<typeof createPassOn>['readAt'];
 
 /** When the last snapshot of a conversation was taken; undefined if there is none. */
 type FindSnapshotTime = (name: ConversationName) => Promise<number | undefined>;
@@ -88,7 +92,11 @@ export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = 
     return agent;
   }
 
-  async function ask(origin: string, request: FastifyRequest): Promise<Dispatcher.ResponseData> {
+  async function ask(
+    origin: string,
+    request: FastifyRequest,
+    dead?: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
     const { method, principal, id: requestId, raw } = request;
     const url = raw.url ?? '';
     const gone = new AbortController();
@@ -103,28 +111,53 @@ export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = 
       },
       body: hasNoBody(method) ? null : unconsumedBody(raw),
       headersTimeout: hasNoBody(method) ? headersTimeoutMs : uploadHeadersTimeoutMs,
-      signal: gone.signal,
+      signal: dead === undefined ? gone.signal : AbortSignal.any([gone.signal, dead]),
     });
   }
 
+  /** Returns an error if no process could be connected to, so that none has received the request, or all are `dead`. */
   async function askAny(
     origins: readonly string[],
     request: FastifyRequest,
-  ): Promise<Dispatcher.ResponseData> {
+    dead?: AbortSignal,
+  ): Promise<Dispatcher.ResponseData | AppError> {
     let last: unknown;
     for (const origin of origins) {
       try {
-        return await ask(origin, request);
+        return await ask(origin, request, dead);
       } catch (error) {
         last = error;
-        if (!notConnected.has((error as NodeJS.ErrnoException).code ?? '')) break;
+        if (dead?.aborted) break;
+        if (!notConnected.has((error as NodeJS.ErrnoException).code ?? '')) throw unreachable(error);
       }
     }
-    throw unreachable(last);
+    return unreachable(last);
   }
 
-  async function relay(origins: readonly string[], request: FastifyRequest, reply: FastifyReply) {
-    const { statusCode, headers, body } = await askAny(origins, request);
+  /** Like `askAny`, but ends when none of the processes is registered any more, because they died or hang. */
+  async function askLive(
+    name: ConversationName,
+    origins: readonly string[],
+    request: FastifyRequest,
+  ): Promise<Dispatcher.ResponseData | AppError> {
+    const dead = new AbortController();
+    let isAnswered = false;
+    async function check(): Promise<void> {
+      const live = (await nodes.findOthers(name)) ?? [];
+      if (!isAnswered && !origins.some((origin) => live.includes(origin))) dead.abort();
+    }
+    // While the database cannot be read, nobody is declared dead.
+    const timer = setInterval(() => void check().catch(() => {}), aliveCheckedMs);
+    try {
+      return await askAny(origins, request, dead.signal);
+    } finally {
+      isAnswered = true;
+      clearInterval(timer);
+    }
+  }
+
+  async function relay(answer: Dispatcher.ResponseData, request: FastifyRequest, reply: FastifyReply) {
+    const { statusCode, headers, body } = answer;
     // The other process did not accept the token, for example because its clock is wrong.
     if (statusCode === 401 || statusCode === 403) {
       discardBody(body);
@@ -143,29 +176,54 @@ export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = 
     if (request.isPassedOn) return;
     const { id } = request.params as { id: string };
     const origins = await nodes.findOthers(conversationName(request.principal, id));
-    if (origins !== undefined) await relay(origins, request, reply);
+    if (origins === undefined) return;
+    const answer = await askAny(origins, request);
+    if (answer instanceof AppError) throw answer;
+    await relay(answer, request, reply);
   };
 
-  /** Passes on requests that only read files. If the machine is gone, the route reads the last snapshot instead. */
+  /**
+   * Passes on requests that only read files. If no process of the machine can be connected to, such as right after it was
+   * killed, or all of them hang, the route reads the last snapshot instead.
+   */
   const passOnReading: preHandlerAsyncHookHandler = async (request, reply) => {
     if (request.isPassedOn) return;
     const name = conversationName(request.principal, (request.params as { id: string }).id);
     const origins = await nodes.findOthers(name);
     if (origins === undefined) return;
-    const takenAt = origins.length === 0 ? await findSnapshotTime(name) : undefined;
-    if (takenAt === undefined) return relay(origins, request, reply);
+    const answer = await askLive(name, origins, request);
+    if (!(answer instanceof AppError)) return relay(answer, request, reply);
+    const takenAt = await findSnapshotTime(name);
+    if (takenAt === undefined) throw answer;
     request.isNodeGone = true;
     reply.header(snapshotHeader, new Date(takenAt).toISOString());
   };
+
+  /** Sends a GET request of this process to the process at a URL. */
+  async function readAt(
+    origin: string,
+    url: string,
+    principal: Principal,
+    requestId: string,
+    signal?: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const headers = { [nodeTokenHeader]: nodes.sign({ method: 'GET', url, requestId, principal }) };
+    return (await openAgent()).request({
+      origin,
+      path: url,
+      method: 'GET',
+      headers,
+      ...(signal && { signal }),
+    });
+  }
 
   /** Sends a GET request of this process to another node. Throws if no process of the node can be reached. */
   async function readFrom(nodeId: string, url: string, principal: Principal, requestId: string) {
     const origins = await nodes.findUrls(nodeId);
     let last: unknown;
     for (const origin of origins) {
-      const headers = { [nodeTokenHeader]: nodes.sign({ method: 'GET', url, requestId, principal }) };
       try {
-        return await (await openAgent()).request({ origin, path: url, method: 'GET', headers });
+        return await readAt(origin, url, principal, requestId);
       } catch (error) {
         last = error;
       }
@@ -173,5 +231,5 @@ export function createPassOn(nodes: Nodes, findSnapshotTime: FindSnapshotTime = 
     throw unreachable(last);
   }
 
-  return { passOn, passOnReading, readFrom, close: async () => agent?.destroy() };
+  return { passOn, passOnReading, readFrom, readAt, close: async () => agent?.destroy() };
 }

@@ -20,7 +20,12 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { validatorCompiler } from '../validation/validation.ts';
 import type { Access } from './access.ts';
 import { boundArrival } from './arrival.ts';
-import { type Authenticate, carriesCredential, createAuthentication } from './authentication.ts';
+import {
+  type Authenticate,
+  type AuthenticateAnonymous,
+  carriesCredential,
+  createAuthentication,
+} from './authentication.ts';
 import { type AuthFailures, createAuthFailures } from './authFailures.ts';
 import { createBodyParser } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
@@ -30,6 +35,7 @@ import { createGuard, type Guard } from './guard.ts';
 import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
 import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
+import { logRequests } from './requestLog.ts';
 import { measureRequests } from './requestMetrics.ts';
 import { collectRoutes, type DeclaredRoute, type Server } from './routeTable.ts';
 import { serializerCompiler } from './serializers.ts';
@@ -48,8 +54,7 @@ interface ServerOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly authenticate: Authenticate;
-  /** The sender of requests without a credential; undefined if they are refused. */
-  readonly anonymous: Principal | undefined;
+  readonly authenticateAnonymous: AuthenticateAnonymous;
   readonly requestRates: RateLimiter;
   /** How many processes share the limits. */
   readonly sharing: () => number;
@@ -210,6 +215,7 @@ export function createServer(options: ServerOptions): CreatedServer {
   app.decorateRequest('span');
 
   if (options.tracing !== undefined) traceRequests(app, options.tracing);
+  logRequests(app, logger, config.accessLog);
   app.addHook('onRequest', requestHook(parts, unrouted, options.verifyNode));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
@@ -217,7 +223,6 @@ export function createServer(options: ServerOptions): CreatedServer {
     else done();
   });
   measureRequests(app, options.metrics);
-  if (logger.isLevelEnabled('debug')) logRequests(app);
   routeUpgrades(app.server, app);
   return { app, routes, openAnswers: parts.openAnswers, failures };
 }
@@ -262,7 +267,7 @@ function accessHook(
   const authentication = createAuthentication(options.authenticate, {
     ...access,
     acceptBearer: options.config.acceptBearer,
-    anonymous: options.anonymous,
+    authenticateAnonymous: options.authenticateAnonymous,
   });
   return (request, _reply, done) => {
     if (request.isPassedOn) return done();
@@ -297,15 +302,4 @@ function refusal(
   if (!isRefused || !carriesCredential(request.headers)) return error;
   const route = `${request.method} ${request.routeOptions.url ?? '(none)'}`;
   return failures.record({ address: request.ip, route, requestId: request.id }) ?? error;
-}
-
-function logRequests(app: Server): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    // Logs the route's pattern instead of the URL, because a query string or a mistyped path may hold a secret.
-    const { method, routeOptions, id } = request;
-    const route = routeOptions.url ?? '(none)';
-    const ms = Math.round(reply.elapsedTime * 1_000) / 1_000;
-    request.log.debug({ request_id: id, method, route, status: reply.statusCode, ms }, 'request');
-    done();
-  });
 }

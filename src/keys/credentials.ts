@@ -1,12 +1,15 @@
-// The format of credentials: `pk_<id>_<secret>` for an API key, `pt_<id>_<secret>` for a bearer token, and
-// `pc_<key id>_<conversation>_<mac>` for an API key that is limited to one conversation.
+// The format of credentials: `pk_<id>_<secret>` for an API key, `pt_<id>_<secret>` for a bearer token, `ps_<id>_<secret>`
+// for a session of somebody who signed in, and `pc_<key id>_<conversation>_<mac>` for an API key that is limited to one
+// conversation.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyKind } from './schema.ts';
 
 const idBytes = 8;
 const secretBytes = 32;
 const prefixes: Readonly<Record<KeyKind, string>> = { session: 'pk', bearer: 'pt' };
-const format = /^p[kt]_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/;
+const format = /^p([kts])_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/;
+/** In front of the ids of sessions, so that no session has the id of a key. */
+const sessionPrefix = 's';
 
 const conversationFormat = /^pc_([0-9a-z-]{1,64})_(.{1,768})_([A-Za-z0-9_-]{43})$/;
 
@@ -54,13 +57,24 @@ export function createCredential(kind: KeyKind): Credential {
   return { id, text, hash: hashCredential(text) };
 }
 
+export function createSessionCredential(): Credential {
+  const digits = randomBytes(idBytes).toString('hex');
+  const text = `ps_${digits}_${randomBytes(secretBytes).toString('base64url')}`;
+  return { id: sessionPrefix + digits, text, hash: hashCredential(text) };
+}
+
+export function isSessionId(text: string): boolean {
+  return /^s[0-9a-f]{16}$/.test(text);
+}
+
 export function isKeyId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text);
 }
 
 /** The id in a credential; undefined if the text has another format. */
 export function credentialId(text: string): string | undefined {
-  return format.exec(text)?.[1];
+  const [, letter, digits] = format.exec(text) ?? [];
+  return digits !== undefined && letter === 's' ? sessionPrefix + digits : digits;
 }
 
 /** The hash as bytes, for comparison. */

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
 import { createFile, replaceFile } from '../process/durableFiles.ts';
 import { ownerName } from '../users/owner.ts';
+import { isActive } from '../users/store.ts';
 import { type Credential, createCredential, credentialId, hashCredential } from './credentials.ts';
+import { toRow } from './issue.ts';
 import { scopes } from './schema.ts';
-import { toRow } from './service.ts';
 import { createFirstKey, findKey, hasUsableSessionKey } from './store.ts';
 
 export interface OwnerKey {
@@ -34,8 +35,10 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   const existed = existsSync(file);
   const kept = readCredential(file);
   const known = kept && (await database.run(findKey, kept.id));
-  if (await database.run(hasUsableSessionKey, null))
-    return { file, usable: known?.hash === kept?.hash && known?.revoked_at === null, made: undefined };
+  if (await database.run(hasUsableSessionKey, null)) {
+    const isValid = known !== undefined && known.revoked_at === null && isActive(known);
+    return { file, usable: isValid && known.hash === kept?.hash, made: undefined };
+  }
   const unused = kept !== undefined && known === undefined;
   const fresh = unused ? kept : createCredential('session');
   // A file with other contents, such as a revoked key, is replaced.
@@ -44,7 +47,7 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   const credential = unused || made ? fresh : (readCredential(file) ?? fresh);
   const grant = {
     kind: 'session',
-    userName: ownerName,
+    owner: { name: ownerName },
     name: 'owner',
     scopes,
     expiresAt: null,

@@ -17,6 +17,9 @@ export interface Principal {
   readonly conversationId?: string;
 }
 
+/** The name of every session, where keys show theirs. */
+export const sessionKeyName = 'sign-in';
+
 /** What the holder of a credential may see about it. */
 export function describePrincipal({ userName, keyId, keyName, scopes, expiresAt }: Principal): Me {
   return {

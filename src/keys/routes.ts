@@ -31,6 +31,7 @@ export function keyRoutes(app: Server, keys: Keys): void {
       config: {
         access: needs('keys:manage'),
         document: {
+          errors: ['user_inactive'],
           requestExamples: { laptop: newKeyExample },
           responseExamples: { laptop: createdKeyExample },
         },
@@ -39,7 +40,8 @@ export function keyRoutes(app: Server, keys: Keys): void {
         tags: ['Keys'],
         operationId: 'createKey',
         summary: 'Create an API key',
-        description: 'The response contains the credential in `key`. It is shown only once.',
+        description:
+          'The response contains the credential in `key`. It is shown only once. A key expires no later than the key or session that creates it, and stays valid if that is revoked or ended before.',
         body: NewKey,
         response: { 201: CreatedKey },
       },

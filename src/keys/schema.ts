@@ -43,7 +43,10 @@ export const NewKey = Type.Object(
           'When the key expires, such as 2030-01-31T12:00:00Z. Null means never, or when your own key expires.',
       }),
     ),
-    user: Type.Optional(UserName),
+    user: Type.Optional({
+      ...UserName,
+      description: 'The user of the key, who is created if necessary. Default: your own user.',
+    }),
     bearer: Type.Optional(
       Type.Boolean({
         default: false,

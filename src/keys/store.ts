@@ -11,7 +11,7 @@ import {
   type Steps,
   write,
 } from '../db/transaction.ts';
-import { ensureUserSteps, type User } from '../users/store.ts';
+import { ensureUserSteps, isActive, type User, whereActive } from '../users/store.ts';
 import type { KeyKind } from './schema.ts';
 
 /** How many active keys one user may have. */
@@ -32,11 +32,17 @@ export interface KeyRow {
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
   readonly revoked_at: number | null;
+  /** If one of them is set, no key of the user is valid. */
+  readonly disabled_at: number | null;
+  readonly removed_at: number | null;
 }
+
+/** A user is created if none has the name. An id is better if it is known, because names change. */
+export type KeyOwner = { readonly id: number } | { readonly name: string };
 
 export interface NewKeyRow {
   readonly id: string;
-  readonly userName: string;
+  readonly owner: KeyOwner;
   readonly kind: KeyKind;
   readonly name: string;
   readonly hash: string;
@@ -68,6 +74,8 @@ function selectKeys(q: Queries) {
       'keys.expires_at',
       'keys.last_used_at',
       'keys.revoked_at',
+      'users.disabled_at',
+      'users.removed_at',
     ]);
 }
 
@@ -102,15 +110,24 @@ export const listKeys = read('keys.list', function* (q, input: { userId?: number
   return (yield* rows(mine)).reverse();
 });
 
-/** Locks the keys of this user until the transaction ends. */
-function* lockUser(q: Queries, user: User): Steps<void> {
-  yield* rows(q.build.updateTable('users').set({ name: user.name }).where('id', '=', user.id));
+/** Locks the keys of this user until the transaction ends. Undefined if there is no such user. */
+function* lockOwner(q: Queries, owner: KeyOwner): Steps<User | undefined> {
+  const { id } = 'id' in owner ? owner : yield* ensureUserSteps(q, owner.name);
+  return yield* one(
+    q.build
+      .updateTable('users')
+      .set((e) => ({ name: e.ref('name') }))
+      .where('id', '=', id)
+      .returningAll(),
+  );
 }
 
-/** Stores the key, and creates its user if necessary. Returns undefined if the user has too many active keys. */
-export const createKey = write('keys.create', function* (q, key: NewKeyRow): Steps<KeyRow | undefined> {
-  const user = yield* ensureUserSteps(q, key.userName);
-  yield* lockUser(q, user);
+/** Stores the key, and creates its user if necessary. */
+export const createKey = write('keys.create', function* (q, key: NewKeyRow): Steps<
+  KeyRow | 'too_many' | 'inactive_user'
+> {
+  const user = yield* lockOwner(q, key.owner);
+  if (user === undefined || !isActive(user)) return 'inactive_user';
   const active = yield* one(
     q.build
       .selectFrom('keys')
@@ -119,10 +136,10 @@ export const createKey = write('keys.create', function* (q, key: NewKeyRow): Ste
       .where('revoked_at', 'is', null)
       .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', q.now)])),
   );
-  if (Number(active?.count) >= keysPerUserMax) return undefined;
+  if (Number(active?.count) >= keysPerUserMax) return 'too_many';
   yield* rows(insertKey(q, user.id, key));
   yield* recordAudit(q, [{ userId: user.id, keyId: key.by, action: 'key.create', subject: subjectOf(key) }]);
-  return yield* one(selectKey(q, { id: key.id }));
+  return (yield* one(selectKey(q, { id: key.id }))) as KeyRow;
 });
 
 function insertKey(q: Queries, userId: number, key: NewKeyRow) {
@@ -144,7 +161,9 @@ function insertKey(q: Queries, userId: number, key: NewKeyRow) {
 function usableSessionKey(q: Queries) {
   return q.build
     .selectFrom('keys')
-    .select('id')
+    .innerJoin('users', 'users.id', 'keys.user_id')
+    .select('keys.id')
+    .where(whereActive)
     .where('kind', '=', 'session')
     .where('revoked_at', 'is', null)
     .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', q.now)]))
@@ -157,10 +176,9 @@ export const hasUsableSessionKey = read('keys.hasUsableSession', function* (q, _
 
 /** Stores the owner's first API key, unless there is a valid API key already. */
 export const createFirstKey = write('keys.createFirst', function* (q, key: NewKeyRow): Steps<boolean> {
-  const user = yield* ensureUserSteps(q, key.userName);
   // Two processes that start at once create only one key.
-  yield* lockUser(q, user);
-  if ((yield* one(usableSessionKey(q))) !== undefined) return false;
+  const user = yield* lockOwner(q, key.owner);
+  if (user === undefined || (yield* one(usableSessionKey(q))) !== undefined) return false;
   yield* rows(insertKey(q, user.id, key));
   yield* recordAudit(q, [{ userId: user.id, keyId: key.by, action: 'key.create', subject: subjectOf(key) }]);
   return true;

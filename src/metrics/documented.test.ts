@@ -40,10 +40,13 @@ describe('docs/metrics.md', () => {
     addServiceMetrics(metrics, {
       readBacklog: async () => ({ running: 0, waiting: 0, waitingMs: 0 }),
       readOutboxAge: async () => ({ oldestMs: 0, overdueMs: 0 }),
+      readBackupAge: async () => 0,
       readDiskFree: async () => 0,
+      readSnapshotStore: async () => true,
       runs: zero,
       slots: 0,
       workspaceBytes: zero,
+      snapshotsOverdueMs: zero,
       subscribers: zero,
     });
     const declared = metrics.list().map(({ name, labels }): [string, string[]] => [name, [...labels]]);

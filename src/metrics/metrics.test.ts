@@ -34,6 +34,17 @@ for (const kind of databaseKinds)
       assert.doesNotMatch(after, /canary/);
     });
 
+    it('accepts a key that Prometheus sends as a bearer token', async (t) => {
+      const { ask, url } = await startService({ kind }, t);
+      const read = async (bearer: boolean) => {
+        const { body } = await ask('/api/keys', { json: { name: 'p', scopes: ['admin'], bearer } });
+        const headers = { authorization: `Bearer ${body.key}` };
+        return (await fetch(`${url}/metrics`, { headers })).status;
+      };
+      assert.equal(await read(true), 200);
+      assert.notEqual(await read(false), 200);
+    });
+
     it('counts conversations that wait', async (t) => {
       const { ask } = await startService({ kind, env: { PARLEY_ROLE: 'api' } }, t);
       for (let i = 0; i < 2; i++) await ask('/api/conversations', { json: { initial_user_msg: 'hello' } });
@@ -94,16 +105,22 @@ describe('metrics', () => {
     addServiceMetrics(metrics, {
       readBacklog: gone,
       readOutboxAge: gone,
+      readBackupAge: gone,
       readDiskFree: gone,
+      readSnapshotStore: gone,
       runs: () => 2,
       slots: 4,
       workspaceBytes: () => 3,
+      snapshotsOverdueMs: () => 4_000,
       subscribers: () => 0,
     });
     const { text } = await metrics.read();
     assert.equal(sampleOf(text, 'parley_runs'), 2);
     assert.equal(sampleOf(text, 'parley_workspace_bytes'), 3);
-    assert.doesNotMatch(text, /^parley_(conversations|waiting|outbox|disk)\w*[ {]/m);
+    assert.doesNotMatch(
+      text,
+      /^parley_(conversations|waiting|outbox|backup_age|disk|snapshot_store)\w*[ {]/m,
+    );
   });
 
   it('put each value into the bucket of its size, and count it in all larger ones', () => {

@@ -7,6 +7,7 @@ const requestSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const startSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000];
 const sandboxSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25];
 const modelSeconds = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500];
+const snapshotSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000];
 const commitCalls = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -47,9 +48,35 @@ function declareMetrics() {
       labels: ['engine', 'outcome'],
       bounds: sandboxSeconds,
     }),
+    snapshots: createHistogram({
+      name: 'parley_snapshot_seconds',
+      help: 'Time from the end of a turn or a change of the user until the snapshot of the files was stored, or was found to be the same as the last one.',
+      labels: ['outcome'],
+      bounds: snapshotSeconds,
+    }),
+    snapshotFailures: createCounter({
+      name: 'parley_snapshot_failures_total',
+      help: 'Snapshots that could not be made or stored.',
+      labels: ['reason'],
+    }),
+    snapshotBytes: createCounter({
+      name: 'parley_snapshot_bytes_total',
+      help: 'Bytes that were sent to the snapshot store, compressed.',
+      labels: [],
+    }),
+    snapshotRestores: createCounter({
+      name: 'parley_snapshot_restores_total',
+      help: 'Attempts to restore the files of a conversation from its snapshot.',
+      labels: ['outcome'],
+    }),
     partials: createCounter({
       name: 'parley_partials_total',
       help: 'Pieces of unfinished text that were sent to subscribers, or dropped because a subscriber was too slow.',
+      labels: ['outcome'],
+    }),
+    backups: createCounter({
+      name: 'parley_backups_total',
+      help: 'Scheduled backups of this process that were completed or failed.',
       labels: ['outcome'],
     }),
     modelRequests: createCounter({
@@ -82,6 +109,11 @@ function declareMetrics() {
       name: 'parley_model_cost_dollars_total',
       help: 'Cost of model requests, by the prices that Parley knows.',
       labels: ['provider'],
+    }),
+    budgetRefusals: createCounter({
+      name: 'parley_budget_refusals_total',
+      help: 'Model requests that were refused because the budget of the user for the day or the month was used up.',
+      labels: ['period'],
     }),
     spans: createCounter({
       name: 'parley_trace_spans_total',

@@ -21,12 +21,18 @@ export interface OutboxAge {
 interface ServiceMetricsOptions {
   readonly readBacklog: () => Promise<Backlog>;
   readonly readOutboxAge: () => Promise<OutboxAge>;
+  /** How long ago the last good backup was begun, in milliseconds; undefined if there was none. */
+  readonly readBackupAge: () => Promise<number | undefined>;
   readonly readDiskFree: () => Promise<number>;
+  /** Whether the snapshot store can be used and is the one of this service; undefined if there is none. */
+  readonly readSnapshotStore: () => Promise<boolean | undefined>;
   /** Runs of this process. */
   readonly runs: () => number;
   readonly slots: number;
   /** What the workspaces of these runs held when they were last counted. */
   readonly workspaceBytes: () => number;
+  /** How long the oldest change of files has been waiting for its snapshot. */
+  readonly snapshotsOverdueMs: () => number;
   /** Open streams and sockets of this process. */
   readonly subscribers: () => number;
 }
@@ -50,6 +56,8 @@ function inSeconds(ms: number | undefined): number | undefined {
 function createSharedGauges(options: ServiceMetricsOptions): Gauge[] {
   const backlog = createSharedRead(options.readBacklog);
   const outbox = createSharedRead(options.readOutboxAge);
+  const backupAge = createSharedRead(options.readBackupAge);
+  const snapshotStore = createSharedRead(options.readSnapshotStore);
   return [
     createGauge(
       {
@@ -81,11 +89,24 @@ function createSharedGauges(options: ServiceMetricsOptions): Gauge[] {
       'How long the most overdue webhook delivery has been due.',
       async () => inSeconds((await outbox())?.overdueMs),
     ),
+    createPlainGauge(
+      'parley_backup_age_seconds',
+      'How long ago the last good backup was begun, whoever made it.',
+      async () => inSeconds(await backupAge()),
+    ),
+    createPlainGauge(
+      'parley_snapshot_store_up',
+      'Whether this process can read the snapshot store and it is the one of this service: 1 or 0.',
+      async () => {
+        const isUp = await snapshotStore();
+        return isUp === undefined ? undefined : Number(isUp);
+      },
+    ),
   ];
 }
 
 export function addServiceMetrics(metrics: Metrics, options: ServiceMetricsOptions): void {
-  const { runs, slots, workspaceBytes, subscribers } = options;
+  const { runs, slots, workspaceBytes, snapshotsOverdueMs, subscribers } = options;
   metrics.add(
     ...createSharedGauges(options),
     createPlainGauge('parley_runs', 'Conversations that run in this process.', runs),
@@ -94,6 +115,11 @@ export function addServiceMetrics(metrics: Metrics, options: ServiceMetricsOptio
       'parley_workspace_bytes',
       'What the workspaces and homes of the runs of this process held when they were last counted.',
       workspaceBytes,
+    ),
+    createPlainGauge(
+      'parley_snapshot_overdue_seconds',
+      'For how long the run that waits longest for a snapshot of its files has been waiting.',
+      () => snapshotsOverdueMs() / 1_000,
     ),
     createPlainGauge(
       'parley_disk_free_bytes',

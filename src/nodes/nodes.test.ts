@@ -28,9 +28,27 @@ for (const kind of databaseKinds) {
       );
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: null, urls: [] });
       await inspect(database, "update conversations set workspace_node = 'n1'");
-      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:1', serves: true });
-      await database.run(registerNode, { processId: 'p2', nodeId: 'n2', url: 'http://two:2', serves: true });
-      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:3', serves: true });
+      await database.run(registerNode, {
+        processId: 'p1',
+        nodeId: 'n1',
+        url: 'http://one:1',
+        serves: true,
+        takesWork: true,
+      });
+      await database.run(registerNode, {
+        processId: 'p2',
+        nodeId: 'n2',
+        url: 'http://two:2',
+        serves: true,
+        takesWork: true,
+      });
+      await database.run(registerNode, {
+        processId: 'p1',
+        nodeId: 'n1',
+        url: 'http://one:3',
+        serves: true,
+        takesWork: true,
+      });
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: ['http://one:3'] });
       await inspect(database, "update nodes set seen_at = seen_at - 25000 where process_id = 'p1'");
       assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: [] });
@@ -40,6 +58,7 @@ for (const kind of databaseKinds) {
         nodeId: 'n3',
         url: 'http://three:3',
         serves: true,
+        takesWork: true,
       });
       await database.run(removeNode, 'p2');
       const left = await inspect(database, 'select process_id from nodes');
@@ -60,7 +79,7 @@ describe('the processes that share limits', () => {
     const clock = createManualClock();
     const open = async (processId: string, database: Database, serves = true) => {
       const nodes = createNodes({
-        ...{ database, vault, nodeId: processId, processId, serves, clock },
+        ...{ database, vault, nodeId: processId, processId, serves, takesWork: true, clock },
         onBackgroundError: fail,
       });
       await nodes.register(`http://${processId}:1`);
@@ -101,10 +120,16 @@ describe('the processes that share limits', () => {
   it('include one that died until its heartbeat is old, and one whose notification was lost from the next heartbeat', async (t) => {
     const { a, database, clock } = await openCluster(t);
     const beat = async (sharing: number) => {
-      clock.advance(5_000);
+      clock.advance(2_000);
       await until(`${sharing} share the limits`, () => a.sharing() === sharing);
     };
-    await database.run(registerNode, { processId: 'b', nodeId: 'b', url: 'http://b:1', serves: true });
+    await database.run(registerNode, {
+      processId: 'b',
+      nodeId: 'b',
+      url: 'http://b:1',
+      serves: true,
+      takesWork: true,
+    });
     assert.equal(a.sharing(), 1);
     await beat(2);
     await inspect(database, "update nodes set seen_at = seen_at - 15000 where process_id = 'b'");

@@ -12,13 +12,18 @@ import {
   findNodeUrls,
   findRunLocation,
   findWorkspaceNode,
+  type LiveProcess,
+  listProcesses,
+  listProcessIds,
   registerNode,
   removeNode,
 } from './store.ts';
 import { type PassedRequest, signNodeToken, verifyNodeToken } from './token.ts';
 
-const registerEveryMs = 5_000;
+/** Several of these fit into the time within which a worker must be seen: see conversations/reservation.ts. */
+const registerEveryMs = 2_000;
 const retryAfterS = 5;
+const listedMax = 1_000;
 
 interface NodesOptions {
   readonly database: Database;
@@ -28,6 +33,15 @@ interface NodesOptions {
   readonly processId: string;
   /** Whether this process answers API requests. */
   readonly serves: boolean;
+  /** Whether this process runs conversations. */
+  readonly takesWork: boolean;
+  readonly version?: string;
+  /** How many conversations this process runs at most. */
+  readonly slots?: number;
+  /** The id of its snapshot store, `off` or `unusable`; empty if that is unknown. */
+  readonly snapshotStore?: () => string;
+  /** Whether other processes may share the database. SQLite has only one. */
+  readonly isCluster?: boolean;
   readonly clock?: Pick<Clock, 'every'>;
   readonly onBackgroundError: (error: Error) => void;
 }
@@ -51,9 +65,9 @@ export function createNodes({
   ...options
 }: NodesOptions) {
   const { clock = systemClock } = options;
-  // SQLite has only one process.
-  const isCluster = database.kind === 'postgres';
-  let { serves } = options;
+  const { isCluster = database.kind === 'postgres' } = options;
+  const { version = '', slots = 0, snapshotStore = () => '' } = options;
+  let { serves, takesWork } = options;
   let url = '';
   let timer: Timer | undefined;
   /** How many processes share the limits. Kept while the database cannot be reached. */
@@ -64,8 +78,12 @@ export function createNodes({
     sharing = Math.max(1, serving + (serves ? 0 : 1));
   }
 
+  function describeSelf(): LiveProcess {
+    return { processId, nodeId, url, serves, takesWork, version, slots, snapshotStore: snapshotStore() };
+  }
+
   async function refresh(): Promise<void> {
-    const { isNew, serving } = await database.run(registerNode, { processId, nodeId, url, serves });
+    const { isNew, serving } = await database.run(registerNode, describeSelf());
     countSelf(serving);
     if (isNew) database.notify([nodesTopic]);
   }
@@ -83,11 +101,12 @@ export function createNodes({
     await refresh();
   }
 
-  /** Other processes take over its share of the limits, but can still reach it. */
+  /** Other processes take over its share of the limits, and wait for it no longer, but can still reach it. */
   async function leave(): Promise<void> {
     serves = false;
+    takesWork = false;
     if (timer === undefined) return;
-    // A heartbeat that has begun still says that this process serves.
+    // A heartbeat that has begun still reports the old values.
     await heartbeat.ended();
     if (timer === undefined) return;
     await heartbeat.run();
@@ -114,7 +133,20 @@ export function createNodes({
     return found.urls;
   }
 
+  /** The live processes of the service, this one included. */
+  async function list(): Promise<readonly LiveProcess[]> {
+    if (!isCluster) return [describeSelf()];
+    return database.run(listProcesses, listedMax);
+  }
+
   return {
+    list,
+    /** The ids of the live processes of the service, with that of this one. */
+    listIds: async (): Promise<readonly string[]> => [
+      processId,
+      ...(isCluster ? await database.run(listProcessIds, null) : []),
+    ],
+    processId,
     /** The URLs of the live processes of a node. */
     findUrls: (id: string) => database.run(findNodeUrls, id),
     isCluster,

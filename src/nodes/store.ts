@@ -13,6 +13,13 @@ export interface NodeRow {
   readonly url: string;
   /** Whether it answers API requests and is not stopping. */
   readonly serves: boolean;
+  /** Whether it runs conversations and is not stopping. */
+  readonly takesWork: boolean;
+  readonly version?: string;
+  /** How many conversations it runs at most. */
+  readonly slots?: number;
+  /** The id of its snapshot store, `off` or `unusable`; empty if that is unknown. */
+  readonly snapshotStore?: string;
 }
 
 export interface Registered {
@@ -39,9 +46,18 @@ export const countServing = read('nodes.countServing', countServingSteps);
 /** Records that a process is alive, and forgets processes that stopped long ago. */
 export const registerNode = repeatableWrite(
   'nodes.register',
-  function* (q, { processId, nodeId, url, serves }: NodeRow): Steps<Registered> {
+  function* (q, { processId, nodeId, url, serves, takesWork, ...node }: NodeRow): Steps<Registered> {
     const own = yield* one(q.build.selectFrom('nodes').select('url').where('process_id', '=', processId));
-    const row = { url, serves: Number(serves), seen_at: q.now };
+    const { version = '', slots = 0, snapshotStore = '' } = node;
+    const row = {
+      url,
+      serves: Number(serves),
+      takes_work: Number(takesWork),
+      seen_at: q.now,
+      version,
+      slots,
+      snapshot_store: snapshotStore,
+    };
     yield* rows(
       q.build
         .insertInto('nodes')
@@ -123,7 +139,54 @@ export const findRunLocation = read(
   },
 );
 
+export interface LiveProcess {
+  readonly processId: string;
+  /** Under which others reach it; empty on SQLite. */
+  readonly url: string;
+  /** The machine on which it runs. */
+  readonly nodeId: string;
+  readonly serves: boolean;
+  readonly takesWork: boolean;
+  /** Empty for processes of older versions. */
+  readonly version: string;
+  readonly slots: number;
+  /** As in `NodeRow`. */
+  readonly snapshotStore: string;
+}
+
+/** Lists the live processes, at most `max`. */
+export const listProcesses = read('nodes.list', function* (q, max: number): Steps<LiveProcess[]> {
+  const found = yield* rows(
+    q.build
+      .selectFrom('nodes')
+      .select(['process_id', 'node_id', 'url', 'serves', 'takes_work', 'version', 'slots', 'snapshot_store'])
+      .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
+      .orderBy('node_id')
+      .orderBy('process_id')
+      .limit(max),
+  );
+  return found.map((row) => ({
+    processId: row.process_id,
+    nodeId: row.node_id,
+    url: row.url,
+    serves: Number(row.serves) === 1,
+    takesWork: Number(row.takes_work) === 1,
+    version: row.version,
+    slots: Number(row.slots),
+    snapshotStore: row.snapshot_store,
+  }));
+});
+
+/** The ids of all live processes. */
+export const listProcessIds = read('nodes.listIds', function* (q, _: null): Steps<string[]> {
+  const alive = sql<number>`${q.now} - ${aliveMs}`;
+  const found = yield* rows(q.build.selectFrom('nodes').select('process_id').where('seen_at', '>', alive));
+  return found.map((row) => row.process_id);
+});
+
 export const nodeTransactions = [
+  listProcessIds,
+  listProcesses,
   registerNode,
   removeNode,
   countServing,

@@ -6,25 +6,30 @@ import type { PrivateAccess } from './privateHosts.ts';
 const rememberedMs = 1_000;
 const watchEveryMs = 10_000;
 
+interface RuleConfig {
+  readonly allowPrivateAddresses: PrivateAccess | undefined;
+  readonly onLoopback: boolean;
+  readonly publicUrl: string | undefined;
+}
+
 interface RuleOptions {
-  readonly config: {
-    readonly allowPrivateAddresses: PrivateAccess | undefined;
-    readonly onLoopback: boolean;
-    readonly publicUrl: string | undefined;
-  };
+  readonly config: RuleConfig;
   /** Called for each check, because users are created while the service runs. */
   readonly hasOneUser: () => Promise<boolean>;
   readonly now?: () => number;
 }
 
+/** Whether the number of users decides, and not the configuration alone. */
+export function dependsOnUsers({ allowPrivateAddresses, onLoopback, publicUrl }: RuleConfig): boolean {
+  return allowPrivateAddresses === undefined && onLoopback && publicUrl === undefined;
+}
+
 /** The rule, whose result is at most a second old. Rejects if `hasOneUser` does. */
 export function createPrivateAddressRule({ config, hasOneUser, now = () => performance.now() }: RuleOptions) {
-  const { allowPrivateAddresses, onLoopback, publicUrl } = config;
   let known = { answer: false, until: Number.NEGATIVE_INFINITY };
 
   return async (): Promise<PrivateAccess> => {
-    if (allowPrivateAddresses !== undefined) return allowPrivateAddresses;
-    if (!onLoopback || publicUrl !== undefined) return false;
+    if (!dependsOnUsers(config)) return config.allowPrivateAddresses ?? false;
     const at = now();
     if (at >= known.until) known = { answer: await hasOneUser(), until: at + rememberedMs };
     return known.answer;
@@ -66,8 +71,7 @@ interface WatchOptions extends RuleOptions {
  */
 export function watchPrivateAddresses(options: WatchOptions): () => Promise<void> {
   const { config, onOff, onBackgroundError, everyMs = watchEveryMs } = options;
-  const { allowPrivateAddresses, onLoopback, publicUrl } = config;
-  if (allowPrivateAddresses !== undefined || !onLoopback || publicUrl !== undefined) return async () => {};
+  if (!dependsOnUsers(config)) return async () => {};
   let before: string | undefined;
   let isFirst = true;
   const look = async () => {

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino';
 import { textOf } from '../text/foreignText.ts';
 
 const struckOut = '[secret]';
-const credentialText = /p[kt]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}|whsec_[A-Za-z0-9+/]{43}=/g;
+const credentialText = /p[kts]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}|whsec_[A-Za-z0-9+/]{43}=/g;
 const urlPassword = /(\w+:\/\/[^\s:/@"]*):[^\s@"]+@/g;
 const causesMax = 3;
 
@@ -13,6 +13,7 @@ interface LogConfig {
   readonly sessionApiKey: string | undefined;
   readonly authToken: string | undefined;
   readonly secretKeys: readonly Buffer[];
+  readonly oidcClientSecret?: string | undefined;
 }
 
 /** The useful parts of an error. Databases put values into other fields, which are left out. */
@@ -34,6 +35,7 @@ export function createScrubber(config: Omit<LogConfig, 'logLevel'>): (line: stri
   const known = [
     config.sessionApiKey,
     config.authToken,
+    config.oidcClientSecret,
     ...config.secretKeys.flatMap((key) => [key.toString('hex'), key.toString('base64')]),
   ]
     .filter((secret) => secret !== undefined)

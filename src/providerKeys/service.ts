@@ -106,12 +106,15 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
    * belong to the model in the settings and to others of its provider; the key of a provider belongs to its own URL.
    */
   async function modelOf(userId: number, own: string | null): Promise<ChosenModel> {
-    const full = await settings.read(userId);
+    const { settings: full, openOperatorSecret } = await settings.readEffective(userId);
     const { llm_model: settingsModel, llm_base_url: baseUrl } = full;
-    const settingsKey = () => settings.openSecret(userId, 'llm_api_key', '');
+    const ownKey = () => settings.openSecret(userId, 'llm_api_key', '');
+    // Undefined if the base URL is the user's.
+    const operatorKey = () => openOperatorSecret('llm_api_key');
     const provider = providerOf(own ?? settingsModel);
     if (own === null || isSameModel(own, settingsModel)) {
-      const key = (await settingsKey()) ?? (baseUrl ? undefined : await keyOf(userId, provider));
+      const key =
+        (await ownKey()) ?? (baseUrl ? undefined : await keyOf(userId, provider)) ?? (await operatorKey());
       return { settings: { ...full, llm_model: own ?? settingsModel }, key };
     }
     const key = await keyOf(userId, provider);
@@ -119,7 +122,7 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
     // A model without a known provider can only be at the base URL in the settings.
     const isShared = provider === undefined || provider === providerOf(settingsModel);
     return isShared
-      ? { settings: { ...full, llm_model: own }, key: await settingsKey() }
+      ? { settings: { ...full, llm_model: own }, key: (await ownKey()) ?? (await operatorKey()) }
       : { settings: { ...full, llm_model: own, llm_base_url: null }, key: undefined };
   }
 

@@ -70,7 +70,7 @@ async function setUp(kind: (typeof databaseKinds)[number], t: TestContext) {
 }
 
 for (const kind of databaseKinds) {
-  describe(`many conversations on ${kind}`, { timeout: 60_000 }, () => {
+  describe(`many conversations on ${kind}`, { timeout: 240_000 }, () => {
     it('drain through few slots of two workers, fairly, and none is left', async (t) => {
       const { database, users, work } = await setUp(kind, t);
       const { runAgent, ended, peak } = createCounter();

@@ -137,7 +137,9 @@ export function createInputs(options: InputsOptions) {
     const request = JSON.parse(conversation.request) as NormalRequest;
     const { settings: stored, key: modelKey } = await providerKeys.modelOf(userId, conversation.llm_model);
     const full = withMode(stored, conversation.confirmation_mode);
-    const searchKey = await settings.openSecret(userId, 'search_api_key', '');
+    const searchKey =
+      (await settings.openSecret(userId, 'search_api_key', '')) ??
+      (await (await settings.readEffective(userId)).openOperatorSecret('search_api_key'));
     const mcp = withSearch(await mcpOf(conversation, request), searchUrl, searchKey);
     const customSecrets = await customSecretsOf(userId, full);
     return {

@@ -6,7 +6,8 @@ import { RunEnd } from './runEnd.ts';
 const endTurnMs = 5_000;
 
 export interface RunLimits {
-  meet(limit: ModelLimit): void;
+  /** The sentence replaces the usual one of the limit. */
+  meet(limit: ModelLimit, sentence?: string): void;
   /** Calls back when the first limit is reached, so that the agent can be told. */
   onMet(listener: () => void): void;
   /** Throws if a limit was reached. */
@@ -23,9 +24,9 @@ export function createLimits(): RunLimits {
   let met: RunEnd | undefined;
   let notify = () => {};
   return {
-    meet: (limit) => {
+    meet: (limit, sentence) => {
       if (met !== undefined) return;
-      const end = new RunEnd(limit);
+      const end = new RunEnd(limit, sentence);
       met = end;
       setTimeout(() => overdue.reject(end), endTurnMs).unref();
       notify();

@@ -14,6 +14,7 @@ import { agentStateChanged, approvalRequestExpired, cancelled, notice } from '..
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import type { RunSnapshots } from '../workspaces/snapshots/runSnapshots.ts';
 import type { StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
@@ -32,7 +33,7 @@ import { endEvents, NextRun, RunEnd } from './runEnd.ts';
 import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
-import { beginRunSnapshots, type RunSnapshots } from './runSnapshots.ts';
+import { beginRunSnapshots } from './runSnapshots.ts';
 import { createRunTrace } from './runTrace.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, runTurns } from './turns.ts';
@@ -139,8 +140,9 @@ function sessionToResume(
 ): string | null {
   const { restored } = environment;
   const { workspace_node: node, turn_from: from, heard } = conversation;
-  if (restored === undefined) return node === nodeId ? sessionOfAgent(conversation, environment) : null;
-  if ('failure' in restored || restored.heard < (from ?? heard)) return null;
+  if (restored === undefined)
+    return node === nodeId && environment.isNew !== true ? sessionOfAgent(conversation, environment) : null;
+  if (restored.heard < (from ?? heard)) return null;
   return sessionOfAgent(conversation, environment);
 }
 
@@ -223,6 +225,7 @@ async function converse(
     watch,
     signal,
     from: conversation.next_event,
+    onEnded: () => snapshots?.filesChanged(),
   });
   await listen((event) => {
     if (event.type === 'action.run') return commands.add(event);
@@ -298,9 +301,9 @@ async function converse(
       return toBlocks(given);
     },
     onPrompt,
-    onTurnEnd: (known) => snapshots?.turnEnded(known),
+    onTurnEnd: (known) => snapshots?.endTurn(known),
     beginTurn: async () => {
-      await snapshots?.ready();
+      await snapshots?.beginTurn();
       await refuseOtherAgent(dependencies, context, environment);
       await policies.refresh().catch(onError);
       await inputs.readHidden().then((values) => context.masking.hide(...values), onError);
@@ -411,13 +414,15 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       if (signal.aborted) return;
       trace.end(error instanceof NextRun ? undefined : error);
       // Records what is queued. The conversation stays RUNNING and is claimed again at once.
-      if (error instanceof NextRun) await recorder.step({});
+      if (error instanceof NextRun)
+        await recorder.step({ events: error.message === '' ? [] : [notice(error.message)] });
       else await recordEnd(recorder, error);
     } finally {
       await environment?.close();
       trace.end();
       live.end();
       await snapshots?.finish();
+      await environment?.release?.();
     }
   };
 }

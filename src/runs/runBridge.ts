@@ -39,6 +39,7 @@ export async function openRunBridge(
   const limits = createLimits();
   const bodies = createBodies();
   const gateway = await dependencies.openGateway({
+    runId: context.runId,
     conversation,
     inputs,
     bodies,

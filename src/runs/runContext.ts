@@ -67,12 +67,13 @@ export interface RunDependencies {
 }
 
 export interface GatewayNeeds {
+  readonly runId: string;
   readonly conversation: ClaimedConversation;
   readonly inputs: RunInputs;
   /** The request bodies that the bridge buffers for the run. */
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
-  readonly onLimit: (limit: ModelLimit) => void;
+  readonly onLimit: (limit: ModelLimit, sentence?: string) => void;
   /** What model requests are a part of, if traces are recorded. */
   readonly parentSpan: () => Span | undefined;
 }

@@ -19,7 +19,10 @@ export class RunEnd extends Error {
   }
 }
 
-/** Thrown if this run must end and the next one goes on: the conversation stays RUNNING and is claimed again at once. */
+/**
+ * Thrown if this run must end and the next one goes on: the conversation stays RUNNING and is claimed again at once. The
+ * message, if there is one, is for the log.
+ */
 export class NextRun extends Error {}
 
 /** The events that record the end of a run. */

@@ -9,9 +9,10 @@ import type { GitHandler } from '../bridge/git.ts';
 import { errorEvent, notice } from '../events/shapes.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
 import { findRemote, type GitRemote } from '../git/remote.ts';
-import type { Chosen } from '../sandbox/choose.ts';
+import type { Chosen, Choice as SandboxChoice } from '../sandbox/choose.ts';
 import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
+import { isRemote, type SandboxEngine, type SandboxLoss } from '../sandbox/sandbox.ts';
 import { appliedText } from '../workspaces/prepare/applyPatch.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
@@ -23,7 +24,7 @@ import type { RunInputs } from './inputs.ts';
 import type { RunLimits } from './modelLimits.ts';
 import { openRunBridge } from './runBridge.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
-import { RunEnd } from './runEnd.ts';
+import { NextRun, RunEnd } from './runEnd.ts';
 import { openRunFolder } from './runFolder.ts';
 import { restoredNotice } from './snapshotNotices.ts';
 
@@ -44,29 +45,33 @@ export interface RunEnvironment {
   readonly metrics: RunGateway['metrics'];
   /** The limits on model requests and their cost. */
   readonly limits: RunLimits;
+  /** The workspace and the home were empty, and no earlier run is remembered in them unless they were restored. */
+  readonly isNew?: boolean;
   /** Present if the workspace and home were to be restored from a snapshot. */
   readonly restored?: Restored | undefined;
-  /** Rejects when the workspace has become too large or the disk too full. */
+  /** Rejects when the workspace has become too large, the disk too full, or the machine of the sandbox is lost. */
   readonly full: Promise<never>;
-  /** Ends everything of the run before it settles. */
+  /** Ends everything of the run before it settles. Its files stay. */
   close(): Promise<void>;
+  /** Gives up what is left of a sandbox on another machine, with its files. */
+  release?(): Promise<void>;
 }
 
 /** A conversation keeps the agent of its first session, whatever the settings say later. */
 async function chooseRunAgent(
   { profiles, agentsDir }: RunDependencies,
   { conversation, inputs }: RunContext,
+  isInImage: boolean,
 ) {
   const kept = conversation.agent;
-  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent, { agentsDir });
+  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent, { agentsDir, isInImage });
   if (choice.missing === undefined) return choice;
   // The sentence about what is missing may end with a command.
   const why = kept === null ? '' : 'This conversation keeps its agent until you choose another one for it. ';
   throw new RunEnd('agent_missing', `${why}${choice.missing}`);
 }
 
-async function chooseSandbox({ sandboxes }: RunDependencies, { id, name }: Profile): Promise<Chosen> {
-  const choice = await sandboxes.choose();
+function acceptSandbox(choice: SandboxChoice, { id, name }: Profile): Chosen {
   if ('refusal' in choice) throw new RunEnd('no_sandbox', choice.refusal);
   if (choice.builtInOnly && id !== 'builtin')
     throw new RunEnd('no_sandbox', `Without a sandbox only the built-in agent may run, not ${name}.`);
@@ -122,6 +127,7 @@ interface WorkspaceNeeds {
   readonly git: GitHandler | undefined;
   readonly setupRefusal: string | undefined;
   readonly snapshot: StoredSnapshot | undefined;
+  readonly isNew: boolean;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -157,9 +163,13 @@ async function prepare(
 function needsSnapshot(
   { nodeId }: RunDependencies,
   { conversation, snapshot }: RunContext,
+  engine: SandboxEngine,
   { readyMark }: ConversationFolders,
 ): boolean {
-  return snapshot !== undefined && (conversation.workspace_node !== nodeId || !existsSync(readyMark));
+  if (isRemote(engine)) return snapshot !== undefined;
+  // If no agent has run yet, every complete workspace is like any other.
+  const isHere = (conversation.workspace_node ?? nodeId) === nodeId;
+  return snapshot !== undefined && !(isHere && existsSync(readyMark));
 }
 
 /** Refuses to start if the disk is nearly full, because the run would be stopped soon. */
@@ -189,6 +199,20 @@ function watchDiskSpace(
   return { full: full.promise, stop };
 }
 
+/** Rejects when the sandbox is lost. The next run begins in a new one, unless the programs in it were the cause. */
+async function endOnLoss(lost: Promise<SandboxLoss>): Promise<never> {
+  const { sentence, isOwnFault } = await lost;
+  if (isOwnFault) throw new RunEnd('no_sandbox', sentence);
+  throw new NextRun(`${sentence} The conversation continues in a new one.`);
+}
+
+/** Tells the user if files are lost: those that are in no snapshot were deleted with the sandbox of the last run. */
+async function noteLostFiles({ nodeId }: RunDependencies, { conversation, snapshot, recorder }: RunContext) {
+  if (conversation.workspace_node !== nodeId || snapshot !== undefined) return;
+  const sentence = 'The pod of this conversation is gone, and there is no snapshot of its files:';
+  await recorder.add([notice(`${sentence} changes that were not pushed are lost.`)]);
+}
+
 function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
   const { git_user_name: name, git_user_email: email } = inputs.settings;
   return {
@@ -212,8 +236,10 @@ export async function openRunEnvironment(
   context: RunContext,
 ): Promise<RunEnvironment> {
   const { runId, conversation, inputs, faults, signal, isHeld, trace } = context;
-  const agent = await chooseRunAgent(dependencies, context);
-  const { engine, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
+  const choice = await dependencies.sandboxes.choose();
+  const isNew = 'engine' in choice && isRemote(choice.engine);
+  const agent = await chooseRunAgent(dependencies, context, isNew);
+  const { engine, confirmAlways } = acceptSandbox(choice, agent.profile);
   refuseUnaskingAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
   const image = chooseImage(dependencies, inputs);
   const remote = findRunRemote(dependencies, context);
@@ -228,7 +254,7 @@ export async function openRunEnvironment(
     bridge,
     close: closeBridge,
   } = await openRunBridge(dependencies, context, remote);
-  const snapshot = needsSnapshot(dependencies, context, folders) ? context.snapshot : undefined;
+  const snapshot = needsSnapshot(dependencies, context, engine, folders) ? context.snapshot : undefined;
   const folder = await openRunFolder(dependencies, context, engine, folders).catch(async (error: unknown) => {
     await closeBridge();
     throw error;
@@ -241,7 +267,16 @@ export async function openRunEnvironment(
   const open = () =>
     openSandbox({
       engine,
-      spec: { name: runId, workspace, readOnly, home, readable, resourceFactor, image },
+      spec: {
+        name: runId,
+        workspace,
+        readOnly,
+        home,
+        readable,
+        resourceFactor,
+        image,
+        conversation: { userId, id },
+      },
       bridge,
       cgroups,
       records,
@@ -257,13 +292,19 @@ export async function openRunEnvironment(
   // How large a local folder is, is the business of its user.
   const room = watchDiskSpace(dependencies, runId, folder.isLocal ? [home] : [workspace, home], sandbox);
   // After the lease was lost, another run may already use the workspace.
-  const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
+  const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost', keepFiles: true });
   const close = async () => {
     room.stop();
     await closeSandbox();
     folder.release();
     await closeBridge();
   };
+  const release = isNew ? () => sandbox.close() : undefined;
+  const lost = sandbox.lost === undefined ? [] : [endOnLoss(sandbox.lost)];
+  const full = Promise.race([room.full, ...lost]);
+  full.catch(() => {
+    // The promise may be awaited later, so the rejection is not unhandled.
+  });
   const variables = variablesOf(sandbox, remote, inputs);
   // A clone or setup script must not outlive the run.
   const abort = () => faults.watch(closeSandbox);
@@ -271,14 +312,14 @@ export async function openRunEnvironment(
   let restored: Restored | undefined;
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
-    const needs = { sandbox, folders, remote, git, setupRefusal, snapshot, environment: variables };
+    const needs = { sandbox, folders, remote, git, setupRefusal, snapshot, isNew, environment: variables };
+    if (isNew) await noteLostFiles(dependencies, context);
     // Nothing in a local folder is prepared: its user has done that.
     if (!folder.isLocal)
-      restored = await trace.part('prepare workspace', () =>
-        Promise.race([prepare(context, needs), room.full]),
-      );
+      restored = await trace.part('prepare workspace', () => Promise.race([prepare(context, needs), full]));
   } catch (error) {
     await close();
+    await release?.();
     throw error;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -288,7 +329,9 @@ export async function openRunEnvironment(
     gateway.endTurn();
     limits.check();
   };
-  const { full } = room;
   const turns = { beginTurn, endTurn, metrics, limits };
-  return { sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, restored, full, close };
+  return {
+    ...{ sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, isNew, restored, full, close },
+    ...(release && { release }),
+  };
 }

@@ -27,7 +27,12 @@ for (let i = 0; i < Number(process.argv[2]); i++) {
 console.log(statuses.join());
 `;
 
-async function startScene(t: TestContext, kind: DatabaseKind, settings: Record<string, unknown>) {
+async function startScene(
+  t: TestContext,
+  kind: DatabaseKind,
+  settings: Record<string, unknown>,
+  env: Record<string, string> = {},
+) {
   const model = createScriptedModel([{ say: 'hello' }]);
   const { origin, close } = await listenScriptedModel(model);
   t.after(close);
@@ -36,7 +41,7 @@ async function startScene(t: TestContext, kind: DatabaseKind, settings: Record<s
   const runs = await startRuns(
     {
       kind,
-      env: { PARLEY_MODEL_HOSTS: `openai=${origin}` },
+      env: { PARLEY_MODEL_HOSTS: `openai=${origin}`, ...env },
       settings: { llm_model: 'openai/gpt-4o', llm_api_key: key, ...settings },
     },
     t,
@@ -114,6 +119,27 @@ for (const kind of databaseKinds) {
         async () => (await reaches(id, 'STOPPED')).stop_reason?.code === 'max_budget',
       );
       assert.equal(model.exchanges.length, 1);
+    });
+
+    it('stop all conversations of a user whose budget for the day is used up, until it is raised', async (t) => {
+      const env = { PARLEY_USER_BUDGET_DAY: '0.000001' };
+      const { create, say, turns, reaches, asking, model, service } = await startScene(t, kind, {}, env);
+      const first = await create(asking(3));
+      const { stop_reason: reason } = await reaches(first, 'STOPPED');
+      assert.equal(reason?.code, 'user_budget');
+      assert.match(reason?.message ?? '', /used up for today: \$0\.00 of \$0\.00\. .* at 00:00 UTC/);
+      assert.equal(model.exchanges.length, 1);
+      const second = await create(asking(1));
+      assert.equal((await reaches(second, 'STOPPED')).stop_reason?.code, 'user_budget');
+      assert.equal(model.exchanges.length, 1);
+      const { day, month } = (await service.ask('/api/spending')).body;
+      assert.ok(day.spent_usd > 0 && day.budget_usd === 0.000001 && month.budget_usd === null);
+      const { text } = await service.ask('/metrics');
+      assert.match(text, /^parley_budget_refusals_total\{period="day"\} [2-9]$/m);
+      await service.ask('/api/users/owner', { method: 'PATCH', json: { budget_day_usd: 10 } });
+      await say(second, asking(1));
+      await turns(second, 2);
+      assert.equal(model.exchanges.length, 2);
     });
   });
 }

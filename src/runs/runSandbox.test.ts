@@ -30,7 +30,7 @@ describe('a run without a sandbox', () => {
     assert.equal(code, 'no_sandbox');
     assert.equal(
       message,
-      'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap or docker.',
+      'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap, docker or kubernetes.',
     );
     const { status, body } = await runs.service.ask(`/api/conversations/${before}/list-files`);
     assert.deepEqual([status, body.code, body.error], [503, 'no_sandbox', message]);

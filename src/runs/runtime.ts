@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { imageBytesMax } from '../agents/acp/prompt.ts';
 import type { Profile } from '../agents/profileSchema.ts';
+import { findStoreFault } from '../blobs/findStoreFault.ts';
 import { openBlobStore } from '../blobs/openBlobStore.ts';
 import { createEgress } from '../bridge/egress.ts';
+import { limitsOfAll } from '../budgets/limits.ts';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
@@ -20,6 +22,7 @@ import { limitLookups } from '../outgoing/lookupGate.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { lookUp } from '../outgoing/resolve.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
+import { repeat } from '../process/repeat.ts';
 import type { ProviderKeys } from '../providerKeys/service.ts';
 import { limitsHold, openCgroups } from '../sandbox/cgroups.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
@@ -28,12 +31,14 @@ import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OnSandboxStart, type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
+import { isRemote } from '../sandbox/sandbox.ts';
 import type { Settings } from '../settings/service.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
 import { createRetention } from '../workspaces/prepare/retention.ts';
+import { guardStore, isUsable, watchStore } from '../workspaces/snapshots/guardedStore.ts';
 import { snapshotReadable } from '../workspaces/snapshots/program.ts';
 import { createSnapshots } from '../workspaces/snapshots/service.ts';
 import { createSnapshotSweep } from '../workspaces/snapshots/sweep.ts';
@@ -55,9 +60,11 @@ export interface RuntimeTimes extends WorkerTimes {
   readonly cancelMs: number;
   /** How often unused folders are removed. */
   readonly retentionMs: number;
+  /** How often pods that were left are looked for. */
+  readonly orphanMs: number;
 }
 
-const defaultTimes = { initializeMs: 60_000, cancelMs: 10_000, retentionMs: 10 * 60_000 };
+const defaultTimes = { initializeMs: 60_000, cancelMs: 10_000, retentionMs: 10 * 60_000, orphanMs: 30_000 };
 
 interface RuntimeOptions {
   readonly config: Config;
@@ -74,6 +81,7 @@ interface RuntimeOptions {
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
   readonly nextId: () => string;
+  readonly processId: string;
   readonly onBackgroundError: (error: Error) => void;
   readonly clock?: Clock | undefined;
   readonly times?: Partial<RuntimeTimes> | undefined;
@@ -92,7 +100,10 @@ export function createRuntime(options: RuntimeOptions) {
   const { profiles, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
-  const { initializeMs, cancelMs, retentionMs, ...workerTimes } = { ...defaultTimes, ...options.times };
+  const { initializeMs, cancelMs, retentionMs, orphanMs, ...workerTimes } = {
+    ...defaultTimes,
+    ...options.times,
+  };
   const { clock = systemClock } = options;
   const owner = `${hostname()}:${process.pid}`;
   const folders = createFolders(dataDir);
@@ -107,9 +118,18 @@ export function createRuntime(options: RuntimeOptions) {
   const plan = planSandbox({
     choice: config.sandbox,
     image: config.sandboxImages[0] ?? '',
+    runtime: config.dockerRuntime,
     hidden: [dataDir],
     trialFolder: dataDir,
     seccomp: config.seccomp === 'on',
+    kubernetes: {
+      image: config.kubernetesImage,
+      namespace: config.kubernetesNamespace,
+      runtimeClass: config.kubernetesRuntimeClass,
+      processId: options.processId,
+      filesBytesMax: disk.bytesMax,
+      onBackgroundError,
+    },
     onLoopback: () => config.onLoopback,
     hasOneUser,
   });
@@ -128,7 +148,9 @@ export function createRuntime(options: RuntimeOptions) {
       onError: onBackgroundError,
     });
 
-  const store = config.snapshots && openBlobStore(config.snapshots);
+  const openedStore = config.snapshots && openBlobStore(config.snapshots);
+  const guard = openedStore && guardStore({ database, store: openedStore, clock });
+  const store = guard?.store;
   const snapshots =
     store &&
     createSnapshots({
@@ -140,6 +162,8 @@ export function createRuntime(options: RuntimeOptions) {
       filesMax: config.snapshotFiles,
       freeMin: disk,
       openWorkspace: (key, name) => openWorkspace(key, name, snapshotReadable),
+      metrics: options.metrics,
+      onBackgroundError,
     });
 
   const snapshotReader =
@@ -190,10 +214,13 @@ export function createRuntime(options: RuntimeOptions) {
           lookup: limitLookups(egressLookup, { atOnceMax: 2, waitingMax: 128 }),
         }),
       tracing: options.tracing,
-      openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit, parentSpan }) =>
+      openGateway: async ({ runId, conversation, inputs, bodies, onNotice, onLimit, parentSpan }) =>
         createRunGateway({
           database,
+          runId,
           conversation,
+          budgetOfAll: limitsOfAll({ day: config.userBudgetDay, month: config.userBudgetMonth }),
+          nextId,
           model: { settings: inputs.settings, key: inputs.modelKey },
           loadModel: inputs.loadModel,
           modelHosts: config.modelHosts,
@@ -219,6 +246,7 @@ export function createRuntime(options: RuntimeOptions) {
       database,
       runAgent,
       owner,
+      ...(database.kind === 'postgres' && { nodeId: nodeIdOf(dataDir) }),
       nextId,
       slots: config.slots,
       userRunsMax: config.runningMax,
@@ -245,6 +273,7 @@ export function createRuntime(options: RuntimeOptions) {
     const choice = await sandboxes.choose();
     if ('refusal' in choice) throw new AppError('no_sandbox', choice.refusal);
     const { workspace, home, isLocal } = found;
+    const remote = isRemote(choice.engine) ? choice.engine : undefined;
     const fault = isLocal ? await options.localFolders.findFault(workspace) : undefined;
     if (fault !== undefined) throw new AppError('no_workspace', `The local folder ${fault}.`);
     const spec = {
@@ -255,6 +284,8 @@ export function createRuntime(options: RuntimeOptions) {
       resourceFactor: 1,
       image: null,
     };
+    // Only a run opens a sandbox on another machine, and its files are nowhere else.
+    if (remote !== undefined) return remote.join(spec);
     return openSandbox({ engine: choice.engine, spec, cgroups, records, onStart: onSandboxStart });
   }
 
@@ -270,6 +301,16 @@ export function createRuntime(options: RuntimeOptions) {
       await records.endOrphans();
       await snapshots?.removeLeftCopies();
     },
+    /** Removes what processes have left in a cluster when they were killed. */
+    startOrphanSweep: (listProcesses: () => Promise<readonly string[]>) => {
+      const sweep = async () => {
+        const choice = await sandboxes.choose();
+        const engine = 'engine' in choice && isRemote(choice.engine) ? choice.engine : undefined;
+        await engine?.removeOrphans(new Set(await listProcesses()));
+      };
+      const { stop } = repeat(sweep, orphanMs, onBackgroundError);
+      return { close: stop };
+    },
     startWorker,
     closeNotifier: () => notifier?.close(),
     startRetention: () =>
@@ -282,6 +323,14 @@ export function createRuntime(options: RuntimeOptions) {
         nextId,
         onBackgroundError,
       }),
+    /** Tries the store for snapshots. Undefined if there is none. */
+    checkSnapshotStore: async () => store && { name: store.name, fault: await findStoreFault(store) },
+    /** As `nodes` report it. */
+    snapshotStoreState: () => guard?.state() ?? 'off',
+    /** Looks at the store now and then, and reports once that it cannot be used. Undefined if there is none. */
+    watchSnapshotStore: () => guard && watchStore(guard, clock, onBackgroundError),
+    /** Whether the store can be read and is the one of this service; undefined if there is none. */
+    isSnapshotStoreUsable: async () => guard && isUsable(guard),
     /** Undefined if there is no store for snapshots. */
     startSnapshotSweep: () =>
       store &&
@@ -295,6 +344,7 @@ export function createRuntime(options: RuntimeOptions) {
     openWorkspace,
     /** What the workspaces of the current runs held when they were last counted. */
     workspaceBytes: () => workspaceSizes.values().reduce((sum, bytes) => sum + bytes, 0),
+    snapshotsOverdueMs: () => snapshots?.overdueMs() ?? 0,
     /** When the last snapshot of a conversation was taken; undefined if there is none. */
     findSnapshotTime: async (key: number) => (await snapshots?.find(key))?.takenAt,
     /** Files of conversations whose machine is gone; undefined if there are no snapshots. */

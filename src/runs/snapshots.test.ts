@@ -1,27 +1,25 @@
 // Files of a conversation outlive the machine that ran it.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { commit, git, startGitServer } from '../../test/support/gitServer.ts';
 import { inspect } from '../../test/support/inspect.ts';
-import { filesOf, type TestEvent } from '../../test/support/runs.ts';
+import { filesOf } from '../../test/support/runs.ts';
 import { shell } from '../../test/support/runTalk.ts';
-import { startS3Server, useS3 } from '../../test/support/s3Server.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
-import { createCluster, temporaryFolder } from '../../test/support/snapshots.ts';
+import {
+  createCluster,
+  makeFiles,
+  showFiles,
+  shownFiles,
+  snapshotNotices,
+  stopsWithFault,
+  temporaryFolder,
+} from '../../test/support/snapshots.ts';
 import { until } from '../../test/support/until.ts';
-
-/** The notices about snapshots. */
-function snapshotNotices(events: readonly TestEvent[]): string[] {
-  const ids = events.map(({ extras }) => String(extras?.['notice_id'] ?? ''));
-  return ids.filter((id) => id.startsWith('SNAPSHOT_'));
-}
-
-const makeFiles = 'echo one >a.txt; mkdir -p d; echo two >d/b.txt; git add a.txt; echo kept >"$HOME/kept"';
-const showFiles = 'cat a.txt d/b.txt "$HOME/kept"; git status --short';
-const shownFiles = 'one\ntwo\nkept\nA  a.txt\n?? d/\n';
+import { uploadFiles } from '../../test/support/uploads.ts';
 
 describe('a conversation that another machine continues', () => {
   it('has the files and the session that it had after its last turn', async (t) => {
@@ -94,12 +92,7 @@ describe('a conversation that another machine continues', () => {
 
     const second = await cluster.startMachine();
     isShaky = true;
-    await second.start(id);
-    const { stop_reason: reason } = await until('it has stopped', async () => {
-      const info = await second.info(id);
-      return info.stop_reason?.code === 'workspace_error' && info;
-    });
-    assert.match(reason?.message ?? '', /503/);
+    assert.match(await stopsWithFault(second, id), /503/);
     assert.equal(await shell(second, id, 2, 'cat README.md new.txt'), 'main\nnew\n');
   });
 
@@ -147,146 +140,6 @@ describe('snapshots on SQLite', () => {
   });
 });
 
-describe('the snapshot store', () => {
-  it('has no readable text, and no blob of an older snapshot', async (t) => {
-    const cluster = await createCluster(t);
-    const machine = await cluster.startMachine();
-    const id = await machine.create(
-      'really-run for i in 1 2 3 4 5 6 7 8; do echo my-secret-text >>a.txt; done',
-    );
-    await machine.turns(id, 1);
-    await cluster.stored(id);
-    const first = cluster.blobs();
-    await shell(machine, id, 2, 'echo more >b.txt');
-    await cluster.stored(id, 2);
-    await until('old blobs are gone', () => first.some((blob) => !existsSync(blob)));
-    const texts = cluster.blobs().map((blob) => readFileSync(blob, 'latin1'));
-    assert.ok(texts.length > 0);
-    for (const text of texts) assert.doesNotMatch(text, /my-secret-text|a\.txt|ustar/);
-    await machine.service.stop();
-    const [row] = await inspect(machine.storage, 'select blob from snapshots');
-    assert.equal(cluster.blobs().filter((blob) => blob.endsWith(String(row?.['blob']))).length, 1);
-    assert.deepEqual(readdirSync(join(machine.storage.dataDir, 'snapshots')), []);
-  });
-
-  it('does not stop a run if it cannot be used, which the log says once, and is tried again', async (t) => {
-    const cluster = await createCluster(t);
-    rmSync(cluster.store, { recursive: true });
-    writeFileSync(cluster.store, 'not a folder');
-    const machine = await cluster.startMachine();
-    const id = await machine.create('really-run echo one >a.txt');
-    await machine.turns(id, 1);
-    const failed = async () => snapshotNotices(await machine.events(id));
-    await until('the notice', async () => (await failed()).length > 0);
-    await shell(machine, id, 2, 'echo two >a.txt');
-    await shell(machine, id, 3, 'echo three >a.txt');
-    assert.deepEqual(await failed(), ['SNAPSHOT_NOT_STORED']);
-    rmSync(cluster.store);
-    await shell(machine, id, 4, 'echo four >a.txt');
-    await cluster.stored(id, 4);
-    await machine.service.stop();
-    const second = await cluster.startMachine();
-    assert.equal(await shell(second, id, 5, 'cat a.txt'), 'four\n');
-  });
-
-  it('is filled again by the next run if it was lost', async (t) => {
-    const cluster = await createCluster(t);
-    const machine = await cluster.startMachine();
-    const id = await cluster.createStored(machine, makeFiles);
-    for (const blob of cluster.blobs()) rmSync(blob);
-    // This snapshot builds on pieces that are gone.
-    await shell(machine, id, 2, 'echo more >c.txt');
-    await cluster.stored(id, 2);
-    await machine.stop(id);
-    await machine.reaches(id, 'STOPPED');
-    await shell(machine, id, 3, 'true');
-    await cluster.stored(id, 3);
-    await machine.service.stop();
-    const second = await cluster.startMachine();
-    assert.equal(await shell(second, id, 4, 'cat a.txt c.txt'), 'one\nmore\n');
-  });
-
-  it('does not hold up turns while it hangs', async (t) => {
-    const s3 = await startS3Server(t);
-    useS3(t, s3);
-    const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
-    const machine = await cluster.startMachine();
-    const id = await cluster.createStored(machine, 'echo one >a.txt');
-    s3.failWith = 'silence';
-    assert.equal(await shell(machine, id, 2, 'echo two >a.txt; cat a.txt'), 'two\n');
-    assert.equal(await shell(machine, id, 3, 'echo three >a.txt; cat a.txt'), 'three\n');
-    s3.failWith = undefined;
-  });
-
-  it('may refuse to remove old blobs, which only the operator is told', async (t) => {
-    const s3 = await startS3Server(t);
-    useS3(t, s3);
-    const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
-    const machine = await cluster.startMachine();
-    s3.refusesDeletes = true;
-    const id = await cluster.createStored(machine, 'echo one >a.txt');
-    await shell(machine, id, 2, 'echo two >a.txt');
-    await cluster.stored(id, 2);
-    await until('it is logged', () =>
-      machine.service
-        .logs()
-        .includes('files of old snapshots could not be removed: S3 failed with AccessDenied'),
-    );
-    assert.deepEqual(snapshotNotices(await machine.events(id)), []);
-    const left = s3.objects.size;
-    s3.refusesDeletes = false;
-    await shell(machine, id, 3, 'echo three >a.txt');
-    await until('they are gone', () => s3.objects.size < left);
-  });
-
-  it('can be S3', async (t) => {
-    const s3 = await startS3Server(t);
-    useS3(t, s3);
-    const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
-    const first = await cluster.startMachine();
-    const id = await cluster.createStored(first, makeFiles);
-    await first.service.stop();
-    assert.ok([...s3.objects.keys()].every((key) => key.startsWith('files/x/')));
-    const second = await cluster.startMachine();
-    assert.equal(await shell(second, id, 2, showFiles), shownFiles);
-    assert.doesNotMatch(second.service.logs(), /a-secret-key-of-the-test/);
-  });
-
-  for (const [what, damage] of [
-    ['changed', (blob: string) => writeFileSync(blob, Buffer.concat([readFileSync(blob), Buffer.from('x')]))],
-    ['cut off', (blob: string) => writeFileSync(blob, readFileSync(blob).subarray(0, 20))],
-    ['missing', (blob: string) => rmSync(blob)],
-  ] as const)
-    it(`is not trusted: with a blob that is ${what}, the conversation says so and starts anew`, async (t) => {
-      const cluster = await createCluster(t);
-      const first = await cluster.startMachine();
-      const id = await cluster.createStored(first, 'echo one >a.txt');
-      await first.service.stop();
-      for (const blob of cluster.blobs()) damage(blob);
-      const second = await cluster.startMachine();
-      assert.equal(await shell(second, id, 2, 'ls'), '');
-      assert.deepEqual(snapshotNotices(await second.events(id)), ['SNAPSHOT_NOT_RESTORED']);
-    });
-
-  it('is waited for by a start that needs it', async (t) => {
-    const s3 = await startS3Server(t);
-    useS3(t, s3);
-    const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOTS: 's3://files/x' } });
-    const first = await cluster.startMachine();
-    const id = await cluster.createStored(first, 'echo one >a.txt');
-    await first.stop(id);
-    await first.reaches(id, 'STOPPED');
-    await first.service.stop();
-    s3.failWith = { status: 503, code: 'SlowDown' };
-    const second = await cluster.startMachine();
-    await second.start(id);
-    const details = async () => (await second.info(id)).start_progress?.details ?? '';
-    await until('it waits', async () => /snapshot store/.test(await details()));
-    s3.failWith = undefined;
-    assert.equal(await shell(second, id, 2, 'cat a.txt'), 'one\n');
-  });
-});
-
 describe('a snapshot', () => {
   it('names what was left out, once', async (t) => {
     const cluster = await createCluster(t, { env: { PARLEY_SNAPSHOT_MB: '1' } });
@@ -297,7 +150,54 @@ describe('a snapshot', () => {
     const events = await machine.events(id);
     assert.deepEqual(snapshotNotices(events), ['SNAPSHOT_INCOMPLETE']);
     const notice = events.find(({ extras }) => extras?.['notice_id'] === 'SNAPSHOT_INCOMPLETE');
-    assert.match(notice?.content ?? '', /large\.bin\.$/);
+    assert.match(notice?.content ?? '', /: large\.bin \(3\.0 MB, larger than .*\)\.$/);
+  });
+
+  it('is there before the first turn has ended', async (t) => {
+    const cluster = await createCluster(t);
+    const machine = await cluster.startMachine();
+    const id = await machine.create('hang');
+    await machine.reaches(id, 'RUNNING');
+    await until('it is stored', async () => (await cluster.pointer(id))?.['heard'] !== undefined);
+    assert.equal(Number((await cluster.pointer(id))?.['heard']), -1);
+  });
+
+  it('is not restored over the workspace of a conversation whose agent did not start', async (t) => {
+    const cluster = await createCluster(t);
+    const machine = await cluster.startMachine({ settings: { agent: 'slow' } });
+    const id = await machine.create('really-run echo one >a.txt');
+    await until('the new workspace is stored', () => cluster.pointer(id));
+    await machine.stop(id);
+    await machine.reaches(id, 'STOPPED');
+    const { root } = await filesOf(machine.storage, id);
+    writeFileSync(join(root, 'workspace/ignored.txt'), 'kept\n');
+    await machine.service.ask('/api/settings', { json: { agent: 'fake' } });
+    await machine.start(id);
+    await machine.turns(id, 1);
+    assert.deepEqual(snapshotNotices(await machine.events(id)), []);
+    assert.equal(readFileSync(join(root, 'workspace/ignored.txt'), 'utf8'), 'kept\n');
+  });
+
+  it('has what the user did in the terminal and uploaded, also through another process', async (t) => {
+    const cluster = await createCluster(t);
+    const first = await cluster.startMachine();
+    const id = await cluster.createStored(first, 'echo one >a.txt');
+    const changes = async (work: () => Promise<unknown>) => {
+      const before = (await cluster.pointer(id))?.['blob'];
+      await work();
+      await until('it is stored', async () => (await cluster.pointer(id))?.['blob'] !== before);
+    };
+    const json = { action: 'run', args: { command: 'echo typed >b.txt' } };
+    await changes(() => first.service.ask(`/api/conversations/${id}/events`, { json }));
+    await changes(() => uploadFiles(first.service, id, [['c.txt', 'sent\n']]));
+    const other = await cluster.restartMachine(first, { env: { PARLEY_ROLE: 'api' } });
+    await changes(() => uploadFiles(other.service, id, [['d.txt', 'passed on\n']]));
+    // The process goes on, but its machine counts as lost.
+    await inspect(first.storage, `update conversations set workspace_node = 'gone' where id = '${id}'`);
+    const paths = ['b.txt', 'c.txt', 'd.txt'];
+    const read = (path: string) => other.service.ask(`/api/conversations/${id}/select-file?file=${path}`);
+    const texts = (await Promise.all(paths.map(read))).map(({ body }) => body.code);
+    assert.deepEqual(texts, ['typed\n', 'sent\n', 'passed on\n']);
   });
 
   it('is removed with its conversation', async (t) => {
@@ -374,7 +274,7 @@ describe('the files of a conversation whose machine is gone', () => {
     assert.deepEqual([status, body.code], [503, 'node_unreachable']);
   });
 
-  it('are refused if the snapshot was changed, 404', async (t) => {
+  it('are refused if the snapshot was changed, and the error says what the operator can do, 409', async (t) => {
     const cluster = await createCluster(t);
     const first = await cluster.startMachine();
     const id = await first.create('really-run echo one >a.txt');
@@ -385,6 +285,8 @@ describe('the files of a conversation whose machine is gone', () => {
     for (const blob of cluster.blobs()) writeFileSync(blob, 'x'.repeat(100));
     const reader = await cluster.startMachine({ env: { PARLEY_ROLE: 'api' } });
     const { status, body } = await reader.service.ask(`/api/conversations/${id}/list-files`);
-    assert.deepEqual([status, body.code], [404, 'no_workspace']);
+    assert.deepEqual([status, body.code], [409, 'snapshot_unusable']);
+    assert.match(body.error, /the blob \w+\/\w+ in the snapshot store was changed\./);
+    assert.match(body.error, new RegExp(`parley snapshots discard ${id} --user NAME$`));
   });
 });

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { filesOf, startRuns } from '../../test/support/runs.ts';
 import { statesOf } from '../../test/support/runTalk.ts';
+import { openStream } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
 import { defaultTimes } from '../conversations/sweep/service.ts';
 import { isRunning, knownProcess } from '../sandbox/processes.ts';
@@ -61,12 +62,8 @@ for (const kind of databaseKinds) {
       const times = { sweep: { ...defaultTimes, unattendedMs: 2_500 } };
       const { service, create, turns, reaches, say, info } = await startRuns({ kind, times }, t);
       const [followed, left] = [await create('say one'), await create('say two')];
-      const stream = new AbortController();
-      t.after(async () => stream.abort());
-      await fetch(`${service.url}/api/conversations/${followed}/events/stream`, {
-        headers: { 'x-session-api-key': service.key },
-        signal: stream.signal,
-      });
+      const stream = await openStream(service.url, `/api/conversations/${followed}/events/stream`, service);
+      t.after(() => stream.cut());
       assert.equal((await reaches(left, 'STOPPED')).stop_reason?.code, 'finished');
       await say(left, 'say three');
       assert.deepEqual(await turns(left, 2), ['two', 'three']);

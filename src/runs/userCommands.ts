@@ -26,6 +26,8 @@ interface UserCommandsOptions {
   readonly signal: AbortSignal;
   /** Commands before this event were sent to an earlier run, which has answered them. */
   readonly from: number;
+  /** Called when a command has ended, which may have changed files. */
+  readonly onEnded?: () => void;
   readonly timeoutMs?: number;
 }
 
@@ -86,6 +88,7 @@ export function createUserCommands(options: UserCommandsOptions) {
       ],
       commandEnded: true,
     });
+    options.onEnded?.();
   }
 
   return {

@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly runAgent: RunAgent;
   /** Identifies this process in the rows of its runs. */
   readonly owner: string;
+  /** The machine of this process; absent if it is the only one. */
+  readonly nodeId?: string | undefined;
   readonly nextId: () => string;
   /** Concurrent runs of this process. */
   readonly slots: number;
@@ -39,7 +41,7 @@ export interface WorkerOptions {
 export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(options: WorkerOptions) {
-  const { database, runAgent, owner, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
+  const { database, runAgent, owner, nodeId, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
   const { clock = systemClock, metrics } = options;
   const times = { ...defaultTimes, ...options.times };
   /** By run id, because a lost run may still be ending when its conversation is claimed again. */
@@ -109,7 +111,7 @@ export function createWorker(options: WorkerOptions) {
     while (runs.size < slots && !closed) {
       const runId = nextId();
       const since = clock.steady();
-      const claim = { runId, owner, leaseMs: times.leaseMs, userRunsMax, usersAfter };
+      const claim = { runId, owner, nodeId, leaseMs: times.leaseMs, userRunsMax, usersAfter };
       const claimed = await database.run(claimConversation, claim);
       usersAfter = claimed?.usersAfter ?? 0;
       if (claimed === undefined) return;

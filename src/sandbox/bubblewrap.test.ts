@@ -12,6 +12,8 @@ import {
   openTestSandbox,
   runShell,
   temporaryFolder,
+  tryTheProxy,
+  tryToConnect,
 } from '../../test/support/sandboxes.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createEgress } from '../bridge/egress.ts';
@@ -32,18 +34,6 @@ async function runNode(t: TestContext, program: string, env: Record<string, stri
     ...env,
   });
 }
-
-const tryToConnect = `
-const [host, port] = process.env.AT.split(' ');
-require('node:net').connect({ host, port: Number(port) })
-  .on('connect', () => { console.log('connected'); process.exit(); })
-  .on('error', (error) => { console.log(error.code); process.exit(); })`;
-
-const tryTheProxy = `
-const socket = require('node:net').connect(3128, '127.0.0.1');
-socket.write('CONNECT ' + process.env.AT + ' HTTP/1.1\\r\\nProxy-Authorization: Basic ' + process.env.TOKEN + '\\r\\n\\r\\n');
-socket.on('data', (text) => { console.log(String(text).split('\\r\\n')[0]); process.exit(); });
-socket.on('error', (error) => { console.log(error.code); process.exit(); });`;
 
 describe('a process that bubblewrap cannot start', { skip: noBubblewrap }, () => {
   for (const network of ['with', 'without'] as const) {

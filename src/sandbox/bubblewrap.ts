@@ -7,8 +7,8 @@ import { entryArgv, entryFiles, insidePort, withVariablePrefix } from './entrySc
 import { sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
 import {
   filterDescriptor,
+  type HostEngine,
   type Network,
-  type SandboxEngine,
   type SandboxProgram,
   type SandboxSpec,
   type WrappedCommand,
@@ -122,7 +122,7 @@ function environmentOf(program: SandboxProgram): Record<string, string> {
   };
 }
 
-export function createBubblewrap(options: BubblewrapOptions): SandboxEngine {
+export function createBubblewrap(options: BubblewrapOptions): HostEngine {
   const { command, hidden, forbidNamespaces, filter } = options;
   return {
     kind: 'bubblewrap',

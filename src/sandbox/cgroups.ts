@@ -191,7 +191,7 @@ export function limitsHold(
   { holds }: Cgroups,
   uid = process.getuid?.() ?? 0,
 ): Cgroups['holds'] {
-  if (kind === 'docker') return { memory: true, processes: true };
+  if (kind === 'docker' || kind === 'kubernetes') return { memory: true, processes: true };
   if (kind === 'bubblewrap') return { ...holds, processes: holds.processes || uid !== 0 };
   return holds;
 }

@@ -24,6 +24,7 @@ const plan = (t: TestContext, options: Partial<ChooseOptions> = {}) =>
   planSandbox({
     choice: 'auto',
     image: 'usual:1',
+    runtime: undefined,
     hidden: [],
     trialFolder: temporaryFolder(t),
     seccomp: true,

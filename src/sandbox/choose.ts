@@ -2,6 +2,7 @@
 // without one.
 import type { SandboxChoice } from '../config.ts';
 import { createDocker } from './docker.ts';
+import { type KubernetesOptions, probeCluster } from './kubernetes/probeCluster.ts';
 import { type Probed, probeBubblewrap, probeDocker } from './probe.ts';
 import { processEngine } from './processEngine.ts';
 import type { SandboxEngine, SandboxKind } from './sandbox.ts';
@@ -10,12 +11,16 @@ export interface ChooseOptions {
   readonly choice: SandboxChoice;
   /** The default container image. */
   readonly image: string;
+  /** The runtime of containers; undefined for the engine's default. */
+  readonly runtime: string | undefined;
   /** Folders that no agent may see: the data folder. */
   readonly hidden: readonly string[];
   /** A folder for the trial. */
   readonly trialFolder: string;
   /** Whether programs in bubblewrap run under the seccomp filter. */
   readonly seccomp: boolean;
+  /** How pods are created, if the choice is kubernetes. */
+  readonly kubernetes?: KubernetesOptions | undefined;
   /** Whether the service can only be reached from this machine. */
   readonly onLoopback: () => boolean;
   /** Called for each run, because users are created while the service runs. */
@@ -54,12 +59,35 @@ function planFor(engine: SandboxEngine, options: ChooseOptions): SandboxPlan {
   const filterNote = options.seccomp
     ? ' with a seccomp filter'
     : ' without a seccomp filter, as PARLEY_SECCOMP=off asks for';
+  const runtimeNote = options.runtime === undefined ? '' : ` with the runtime ${options.runtime}`;
   return {
     kind,
     seccomp: options.seccomp && kind === 'bubblewrap',
     // Container engines have a seccomp filter of their own.
-    announcement: `Agents run in ${kind}${kind === 'bubblewrap' ? filterNote : ''}.`,
+    announcement: `Agents run in ${kind}${kind === 'bubblewrap' ? filterNote : runtimeNote}.`,
     choose: async () => ({ engine, builtInOnly: false, confirmAlways: false }),
+  };
+}
+
+/** A cluster that does not answer now may answer later, so it is tried again for each run until it does. */
+async function planForKubernetes(kubernetes: KubernetesOptions): Promise<SandboxPlan> {
+  const first = await probeCluster(kubernetes);
+  let found = 'engine' in first ? first.engine : undefined;
+  const { runtimeClass } = kubernetes;
+  const runtimeNote = runtimeClass === undefined ? '' : ` with the runtime class ${runtimeClass}`;
+  return {
+    kind: 'kubernetes',
+    seccomp: false,
+    announcement:
+      'fault' in first
+        ? `Agents cannot run yet: ${first.fault}.`
+        : `Agents run in Kubernetes pods${runtimeNote}.`,
+    choose: async () => {
+      const probed = found === undefined ? await probeCluster(kubernetes) : { engine: found };
+      if ('fault' in probed) return { refusal: `There is no sandbox to run it in: ${probed.fault}.` };
+      found = probed.engine;
+      return { engine: found, builtInOnly: false, confirmAlways: false };
+    },
   };
 }
 
@@ -83,7 +111,7 @@ function planForProcess({ hasOneUser }: ChooseOptions): SandboxPlan {
         ? { engine: processEngine, builtInOnly: false, confirmAlways: false }
         : {
             refusal:
-              'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap or docker.',
+              'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap, docker or kubernetes.',
           },
   };
 }
@@ -105,11 +133,23 @@ function planForLastResort(faults: string, { hasOneUser, onLoopback }: ChooseOpt
 
 /** Tries the engines that the choice allows, in order, once. */
 export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> {
-  const { choice, image, hidden, trialFolder: folder, seccomp } = options;
+  const { choice, image, runtime, hidden, trialFolder: folder, seccomp } = options;
   if (choice === 'process') return planForProcess(options);
+  if (choice === 'kubernetes')
+    return options.kubernetes === undefined
+      ? planForNone('this command cannot use kubernetes')
+      : planForKubernetes(options.kubernetes);
   const probes: readonly [SandboxKind, () => Promise<Probed>][] = [
     ['bubblewrap', () => probeBubblewrap({ hidden, folder, seccomp })],
-    ['docker', () => probeDocker((command) => createDocker({ command, image, hidden }))],
+    [
+      'docker',
+      () =>
+        probeDocker({
+          create: (command) => createDocker({ command, image, runtime, hidden }),
+          image,
+          folder,
+        }),
+    ],
   ];
   const faults: string[] = [];
   for (const [kind, probe] of probes) {

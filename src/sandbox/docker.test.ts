@@ -19,7 +19,7 @@ import { until } from '../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createDocker } from './docker.ts';
 
-const usual = createDocker({ command: 'docker', image: 'usual:1', hidden: [] });
+const usual = createDocker({ command: 'docker', image: 'usual:1', runtime: undefined, hidden: [] });
 
 function valuesOf(args: readonly string[], name: string): string[] {
   return args.flatMap((arg, at) => (arg === name ? [args[at + 1] ?? ''] : []));
@@ -45,7 +45,12 @@ describe('the command for a container', () => {
   });
 
   it('has an empty folder instead of a hidden one within a readable one', (t) => {
-    const sandbox = createDocker({ command: 'docker', image: 'x', hidden: ['/opt/agent/data', '/other'] });
+    const sandbox = createDocker({
+      command: 'docker',
+      image: 'x',
+      runtime: undefined,
+      hidden: ['/opt/agent/data', '/other'],
+    });
     const spec = newSandboxSpec(t, { readable: ['/opt/agent'] });
     const { args } = sandbox.wrap(spec, { argv: ['agent'], env: {} }, 'none');
     const mounts = valuesOf(args, '--mount').filter((mount) => mount.startsWith('type=tmpfs'));
@@ -107,7 +112,7 @@ function fakeDocker(t: TestContext) {
   const program = join(import.meta.dirname, '../../test/support/fakeDocker.ts');
   writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${folder}' "$@"\n`);
   chmodSync(command, 0o755);
-  return { folder, sandbox: createDocker({ command, image: 'usual:1', hidden: [] }) };
+  return { folder, sandbox: createDocker({ command, image: 'usual:1', runtime: undefined, hidden: [] }) };
 }
 
 describe('a sandbox in a container', { skip: noBubblewrap }, () => {

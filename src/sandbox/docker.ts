@@ -11,8 +11,8 @@ import {
 } from './limits.ts';
 import type {
   HostCommand,
+  HostEngine,
   Network,
-  SandboxEngine,
   SandboxProgram,
   SandboxSpec,
   WrappedCommand,
@@ -38,6 +38,8 @@ interface DockerOptions {
   readonly command: string;
   /** The default image. Its programs must be linked against glibc, because ours are. */
   readonly image: string;
+  /** The runtime of containers, such as runsc; undefined for the engine's default. */
+  readonly runtime: string | undefined;
   /** Folders of the host that must stay hidden inside, even within a readable one: the data folder. */
   readonly hidden: readonly string[];
 }
@@ -98,7 +100,7 @@ const confinement = [
   ...['--network', 'none', '--hostname', 'parley', '--ipc', 'private'],
 ];
 
-export function createDocker({ command, image, hidden }: DockerOptions): SandboxEngine {
+export function createDocker({ command, image, runtime, hidden }: DockerOptions): HostEngine {
   const clientEnv = () =>
     Object.fromEntries(
       clientVariables.flatMap((name) => {
@@ -135,6 +137,7 @@ export function createDocker({ command, image, hidden }: DockerOptions): Sandbox
             '--label',
             `parley.sandbox=${spec.name}`,
           ],
+          ...(runtime === undefined ? [] : ['--runtime', runtime]),
           ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(spec)],
           ...mountsOf(spec, network).flatMap(bindArgs),
           ...hiddenArgs(hidden, spec),

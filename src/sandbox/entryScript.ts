@@ -73,13 +73,19 @@ export function addressKibMax(spec: SandboxSpec): string {
   return String(Math.floor(limitsOf(spec).addressBytesMax / kib));
 }
 
+interface EntryOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly way: BridgeConnection | 'none';
+  /** Of the user. Not limited where others have the same one. */
+  readonly processesMax?: number | 'unlimited';
+}
+
 /** The argv inside that ends in the process. The variables of `env` must be there as `withVariablePrefix` has them. */
 export function entryArgv(
   spec: SandboxSpec,
   { argv, limitAddressSpace, programs = '' }: Pick<SandboxProgram, 'argv' | 'limitAddressSpace' | 'programs'>,
-  { env, way }: { env: Readonly<Record<string, string>>; way: BridgeConnection | 'none' },
+  { env, way, processesMax = limitsOf(spec).processesMax }: EntryOptions,
 ): string[] {
-  const { processesMax } = limitsOf(spec);
   const address = limitAddressSpace ? addressKibMax(spec) : 'unlimited';
   const names = Object.keys(env).join(' ');
   return ['/bin/sh', '-c', script, 'parley', names, String(processesMax), way, address, programs, ...argv];

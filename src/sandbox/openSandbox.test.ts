@@ -21,7 +21,7 @@ import { limitsOf, oomScoreAdjustment } from './limits.ts';
 import { type OpenSandbox, openSandbox } from './openSandbox.ts';
 import { processEngine } from './processEngine.ts';
 import { runToEnd } from './runToEnd.ts';
-import type { SandboxEngine } from './sandbox.ts';
+import type { HostEngine } from './sandbox.ts';
 
 const kinds = [
   { kind: 'bubblewrap', engine: bubblewrap, skip: noBubblewrap },
@@ -203,7 +203,7 @@ describe('a sandbox that cannot be opened', () => {
       if (before === undefined) delete process.env['TMPDIR'];
       else process.env['TMPDIR'] = before;
     });
-    const engine: SandboxEngine = { ...processEngine, bridgeConnection: 'socket' };
+    const engine: HostEngine = { ...processEngine, bridgeConnection: 'socket' };
     const opening = openSandbox({ engine, spec, bridge: createBridge({ handlers: {} }), cgroups });
     await assert.rejects(opening, /EINVAL|ENAMETOOLONG/);
     assert.deepEqual(readdirSync(folder), []);

@@ -5,51 +5,30 @@ import { join } from 'node:path';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { Cgroups } from './cgroups.ts';
 import type { ProcessRecords } from './processRecords.ts';
-import type { Network, SandboxEngine, SandboxPaths, SandboxProgram, SandboxSpec } from './sandbox.ts';
-import { type SandboxProcess, type StartedProcess, startProcess } from './sandboxProcess.ts';
+import {
+  type HostEngine,
+  isRemote,
+  type Network,
+  type OpenSandbox,
+  type SandboxEngine,
+  type SandboxNeeds,
+  type SandboxProcess,
+  type SandboxProgram,
+  type SandboxStart,
+} from './sandbox.ts';
+import { type StartedProcess, startProcess } from './sandboxProcess.ts';
 
-export type { ProcessEnd, SandboxProcess } from './sandboxProcess.ts';
+export type { OnSandboxStart, OpenSandbox, ProcessEnd, SandboxProcess } from './sandbox.ts';
 
-export interface OpenSandbox {
-  readonly paths: SandboxPaths;
-  /** The URL of the bridge inside, and its token; undefined if there is no bridge. */
-  readonly bridge: { readonly origin: string; readonly token: string } | undefined;
-  /** Rejects if the sandbox is closed or the program cannot be started. */
-  start(program: SandboxProgram): Promise<SandboxProcess>;
-  /** The processes that are alive in it, as far as this machine can tell: those of containers are the engine's. */
-  pids(): number[];
-  /**
-   * Kills all processes; nothing can be started afterwards. Unless `atOnce` is set, a program whose children may escape
-   * gets a moment to end them itself.
-   */
-  close(how?: { readonly atOnce: boolean }): Promise<void>;
-}
-
-export type OnSandboxStart = (start: SandboxStart) => void;
-
-/** How a program was started. */
-interface SandboxStart {
-  readonly engine: SandboxEngine['kind'];
-  readonly outcome: 'started' | 'failed';
-  readonly ms: number;
-}
-
-interface OpenSandboxOptions {
-  readonly engine: SandboxEngine;
-  readonly spec: SandboxSpec;
-  /** The only way out. Without it, programs have no network if the engine can take it away. */
-  readonly bridge?: Bridge | undefined;
+interface HostNeeds extends SandboxNeeds {
+  readonly engine: HostEngine;
   /** Without them, only the engine itself limits memory and processes. */
   readonly cgroups?: Cgroups | undefined;
   /** Without them, nobody ends the processes that are left if this process is killed. */
   readonly records?: ProcessRecords | undefined;
-  /** Called whenever the start of a program has succeeded or failed. */
-  readonly onStart?: OnSandboxStart | undefined;
-  /** Ends processes that an earlier exclusive sandbox has left on this workspace. */
-  readonly exclusive?: boolean;
-  /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
-  readonly isHeld?: () => boolean;
 }
+
+type OpenSandboxOptions = Omit<HostNeeds, 'engine'> & { readonly engine: SandboxEngine };
 
 interface BridgeConnectionInUse {
   readonly port: number | undefined;
@@ -61,7 +40,7 @@ const nothingToClose = async () => {};
 
 /** Opens the connection to the bridge. The path of a socket must be short, so it is not in the data folder. */
 async function openBridgeConnection(
-  { bridgeConnection, bridgePort }: SandboxEngine,
+  { bridgeConnection, bridgePort }: HostEngine,
   bridge: Bridge | undefined,
 ): Promise<BridgeConnectionInUse> {
   if (bridge === undefined) return { port: undefined, network: 'none', close: nothingToClose };
@@ -80,8 +59,12 @@ async function openBridgeConnection(
   return { port: bridgePort, network: { socket }, close };
 }
 
-/** Rejects if the system refuses a cgroup or a socket. Only the bridge is left open then. */
-export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSandbox> {
+/** Rejects if the system refuses a cgroup or a socket, or the cluster a pod. Only the bridge is left open then. */
+export async function openSandbox({ engine, ...options }: OpenSandboxOptions): Promise<OpenSandbox> {
+  return isRemote(engine) ? engine.open(options) : openOnHost({ engine, ...options });
+}
+
+async function openOnHost(options: HostNeeds): Promise<OpenSandbox> {
   const { engine, spec, bridge, cgroups, records, exclusive = false, isHeld = () => true } = options;
   if (exclusive) await records?.endExclusive(spec.workspace, isHeld);
   // A container engine sets the limits itself. What we start is only its client.
@@ -93,6 +76,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSand
   });
   const living = new Set<StartedProcess>();
   let closed = false;
+  let closing: Promise<void> | undefined;
 
   async function startInside(program: SandboxProgram): Promise<SandboxProcess> {
     if (closed || !isHeld()) throw new Error('the sandbox is closed');
@@ -125,17 +109,22 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSand
     return entry.process;
   }
 
+  async function endAll(atOnce: boolean): Promise<void> {
+    await Promise.all([...living].map((entry) => entry.kill(!atOnce)));
+    await cgroup?.end();
+    await way.close();
+  }
+
   return {
     paths: engine.paths(spec),
     bridge:
       bridge === undefined ? undefined : { origin: `http://127.0.0.1:${way.port}`, token: bridge.token },
     start: startInside,
     pids: () => [...new Set([...[...living].flatMap((one) => one.pids()), ...(cgroup?.pids() ?? [])])],
-    close: async ({ atOnce } = { atOnce: false }) => {
+    close: ({ atOnce = false } = {}) => {
       closed = true;
-      await Promise.all([...living].map((entry) => entry.kill(!atOnce)));
-      await cgroup?.end();
-      await way.close();
+      closing ??= endAll(atOnce);
+      return closing;
     },
   };
 }

@@ -2,11 +2,14 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createBubblewrap } from './bubblewrap.ts';
-import type { SandboxEngine, WrappedCommand } from './sandbox.ts';
+import { runEndCommand } from './processRecords.ts';
+import type { HostEngine, SandboxProgram, WrappedCommand } from './sandbox.ts';
 import { createFilter, hasFilter } from './seccomp/filter.ts';
 import { startWrapped } from './startWrapped.ts';
 
 const trialMsMax = 10_000;
+/** An engine that was just started is slow at first. */
+const containerTrialMsMax = 30_000;
 const faultCharsMax = 400;
 
 /** The path of a program in PATH. */
@@ -24,9 +27,9 @@ function findProgram(name: string, path = process.env['PATH'] ?? ''): string | u
 }
 
 /** Runs a command. Returns its error message, or undefined if it succeeded. */
-function tryCommand(wrapped: WrappedCommand): Promise<string | undefined> {
+function tryCommand(wrapped: WrappedCommand, timeout = trialMsMax): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = startWrapped(wrapped, ['ignore', 'ignore', 'pipe'], { timeout: trialMsMax });
+    const child = startWrapped(wrapped, ['ignore', 'ignore', 'pipe'], { timeout });
     let said = '';
     child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       if (said.length < faultCharsMax) said += piece;
@@ -34,19 +37,34 @@ function tryCommand(wrapped: WrappedCommand): Promise<string | undefined> {
     child.once('error', () => resolve('it cannot be started'));
     child.once('close', (code) => {
       if (code === 0) return resolve(undefined);
-      const [line = ''] = said.trim().slice(0, faultCharsMax).split('\n');
+      // Docker prints what it cannot limit before the error.
+      const lines = said.trim().slice(0, faultCharsMax).split('\n');
+      const line = lines.find((one) => !one.startsWith('WARNING')) ?? '';
       resolve(line || `it ended with ${code === null ? 'a signal, or not in time' : `code ${code}`}`);
     });
   });
 }
 
-export type Probed = { readonly engine: SandboxEngine } | { readonly fault: string };
+export type Probed = { readonly engine: HostEngine } | { readonly fault: string };
 
-/** Runs `true` in the sandbox and returns the error message if that fails. */
-function tryInside(engine: SandboxEngine, folder: string): Promise<string | undefined> {
+interface Trial {
+  readonly folder: string;
+  readonly argv: SandboxProgram['argv'];
+  readonly readable: readonly string[];
+  readonly timeout: number;
+}
+
+/** Runs a program in the sandbox and returns the error message if that fails. */
+async function tryInside(
+  engine: HostEngine,
+  { folder, argv, readable, timeout }: Trial,
+): Promise<string | undefined> {
   const folders = { workspace: folder, home: folder };
-  const spec = { ...folders, name: 'trial', readable: [], resourceFactor: 1, image: null };
-  return tryCommand(engine.wrap(spec, { argv: ['true'], env: {} }, 'none'));
+  const spec = { ...folders, name: 'trial', readable, resourceFactor: 1, image: null };
+  const wrapped = engine.wrap(spec, { argv, env: {} }, 'none');
+  const fault = await tryCommand(wrapped, timeout);
+  if (fault !== undefined && wrapped.end !== undefined) await runEndCommand(wrapped.end);
+  return fault;
 }
 
 export interface BubblewrapProbe {
@@ -70,7 +88,7 @@ export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapPro
   let fault = '';
   for (const forbidNamespaces of [true, false]) {
     const engine = createBubblewrap({ command, hidden, forbidNamespaces, filter });
-    const said = await tryInside(engine, folder);
+    const said = await tryInside(engine, { folder, argv: ['true'], readable: [], timeout: trialMsMax });
     if (said === undefined) return { engine };
     fault ||= said;
   }
@@ -79,11 +97,32 @@ export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapPro
   return { fault: `bubblewrap does not work here (${fault})` };
 }
 
-/** Tests whether the engine answers. No container is started, because the image may have to be pulled first. */
-export async function probeDocker(create: (command: string) => SandboxEngine): Promise<Probed> {
+export interface DockerProbe {
+  readonly create: (command: string) => HostEngine;
+  /** The default image; empty if the operator has named none. */
+  readonly image: string;
+  /** A folder for the trial. */
+  readonly folder: string;
+}
+
+/**
+ * Tests whether the engine answers. If it has the default image, a container is started as well, which fails if the
+ * engine does not see the files of this machine, does not know the runtime, or the image lacks libraries. Nothing is
+ * pulled, which may take minutes.
+ */
+export async function probeDocker({ create, image, folder }: DockerProbe): Promise<Probed> {
   const command = findProgram('docker');
   if (command === undefined) return { fault: 'docker is not installed' };
-  const args = ['version', '--format', '{{.Server.Version}}'];
-  const said = await tryCommand({ command, args, env: process.env as Record<string, string> });
-  return said === undefined ? { engine: create(command) } : { fault: `docker does not answer (${said})` };
+  if (image === '') return { fault: 'docker has no image, because PARLEY_SANDBOX_IMAGES is not set' };
+  const ask = (...args: readonly string[]) =>
+    tryCommand({ command, args, env: process.env as Record<string, string> });
+  const said = await ask('version', '--format', '{{.Server.Version}}');
+  if (said !== undefined) return { fault: `docker does not answer (${said})` };
+  const engine = create(command);
+  const hasImage = (await ask('image', 'inspect', image)) === undefined;
+  // Agents need our Node inside, which not every image has the libraries for.
+  const { execPath: node } = process;
+  const trial: Trial = { folder, argv: [node, '--version'], readable: [node], timeout: containerTrialMsMax };
+  const fault = hasImage ? await tryInside(engine, trial) : undefined;
+  return fault === undefined ? { engine } : { fault: `docker cannot run ${image} here (${fault})` };
 }

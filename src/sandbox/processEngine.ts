@@ -1,12 +1,12 @@
 // No boundary at all: agents run as processes of the host with their own environment. docs/sandbox.md says when.
 import { addressKibMax } from './entryScript.ts';
-import type { SandboxEngine, SandboxProgram, SandboxSpec, WrappedCommand } from './sandbox.ts';
+import type { HostEngine, SandboxProgram, SandboxSpec, WrappedCommand } from './sandbox.ts';
 
 const path = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 
 const limitScript = 'ulimit -v "$1"; shift; exec "$@"';
 
-export const processEngine: SandboxEngine = {
+export const processEngine: HostEngine = {
   kind: 'process',
   bridgeConnection: 'loopback',
   bridgePort: undefined,

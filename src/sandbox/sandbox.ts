@@ -1,6 +1,9 @@
-// The interface of sandboxes: an engine rewrites a command so that it runs confined.
+// The interface of sandboxes: an engine of this machine rewrites a command so that it runs confined; one of a cluster
+// opens a sandbox elsewhere.
+import type { Readable, Writable } from 'node:stream';
+import type { Bridge } from '../bridge/bridge.ts';
 
-export type SandboxKind = 'bubblewrap' | 'docker' | 'process';
+export type SandboxKind = 'bubblewrap' | 'docker' | 'kubernetes' | 'process';
 
 /** What one run, or one inspection of a workspace, is confined to. Paths are paths of the host. */
 export interface SandboxSpec {
@@ -18,6 +21,8 @@ export interface SandboxSpec {
   readonly resourceFactor: number;
   /** The container image; null for the default. */
   readonly image: string | null;
+  /** The conversation that it belongs to, if there is one. */
+  readonly conversation?: { readonly userId: number; readonly id: string } | undefined;
 }
 
 /** A program to start in a sandbox. */
@@ -74,12 +79,101 @@ export type BridgeConnection = 'handover' | 'socket' | 'loopback';
 /** The network of a process; `socket` is the path of the bridge's socket on the host. */
 export type Network = 'none' | 'bridge' | { readonly socket: string };
 
-export interface SandboxEngine {
-  readonly kind: SandboxKind;
+/** Runs programs on this machine. */
+export interface HostEngine {
+  readonly kind: Exclude<SandboxKind, 'kubernetes'>;
   readonly bridgeConnection: BridgeConnection;
   /** The port of the bridge inside; undefined if it is the port on the host. */
   readonly bridgePort: number | undefined;
   paths(spec: SandboxSpec): SandboxPaths;
   /** Throws if the name of a variable is not valid. */
   wrap(spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand;
+}
+
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A running program in a sandbox. */
+export interface SandboxProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /**
+   * Never rejects. Settles when all its processes have ended or cannot be killed. A program that could not be started
+   * ends with code 127.
+   */
+  readonly ended: Promise<ProcessEnd>;
+  /** Kills it and all descendants. Never rejects. Settles when they are gone or could not be killed in time. */
+  kill(): Promise<void>;
+}
+
+export interface OpenSandbox {
+  readonly paths: SandboxPaths;
+  /** The URL of the bridge inside, and its token; undefined if there is no bridge. */
+  readonly bridge: { readonly origin: string; readonly token: string } | undefined;
+  /** Rejects if the sandbox is closed or the program cannot be started. */
+  start(program: SandboxProgram): Promise<SandboxProcess>;
+  /** The processes that are alive in it, as far as this machine can tell: those of containers are the engine's. */
+  pids(): number[];
+  /**
+   * Kills all processes; nothing can be started afterwards. Unless `atOnce` is set, a program whose children may escape
+   * gets a moment to end them itself. A sandbox on another machine takes its files with it, unless `keepFiles` is set:
+   * they then stay until it is closed again.
+   */
+  close(how?: CloseOptions): Promise<void>;
+  /** Resolves if the sandbox was on another machine and is lost. */
+  readonly lost?: Promise<SandboxLoss>;
+}
+
+export interface SandboxLoss {
+  readonly sentence: string;
+  /** Whether the programs in it were the cause, which they would be again. */
+  readonly isOwnFault: boolean;
+}
+
+interface CloseOptions {
+  readonly atOnce?: boolean;
+  readonly keepFiles?: boolean;
+}
+
+/** How a program was started. */
+export interface SandboxStart {
+  readonly engine: SandboxKind;
+  readonly outcome: 'started' | 'failed';
+  readonly ms: number;
+}
+
+export type OnSandboxStart = (start: SandboxStart) => void;
+
+/** What all engines need for a sandbox. */
+export interface SandboxNeeds {
+  readonly spec: SandboxSpec;
+  /** The only way out. Without it, programs have no network if the engine can take it away. */
+  readonly bridge?: Bridge | undefined;
+  /** Called whenever the start of a program has succeeded or failed. */
+  readonly onStart?: OnSandboxStart | undefined;
+  /** Ends processes that an earlier exclusive sandbox has left on this workspace. */
+  readonly exclusive?: boolean;
+  /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
+  readonly isHeld?: () => boolean;
+}
+
+/** Runs programs on another machine, where the workspace and the home are, too. Paths of this one only name them. */
+export interface RemoteEngine {
+  readonly kind: 'kubernetes';
+  paths(spec: SandboxSpec): SandboxPaths;
+  /** Throws an error with a sentence, without its full stop, if there is no sandbox to be had. */
+  open(needs: SandboxNeeds): Promise<OpenSandbox>;
+  /** Another sandbox where this process has one open for the same workspace; undefined if it has none. */
+  join(spec: SandboxSpec): OpenSandbox | undefined;
+  /** Removes sandboxes of processes that are not alive any more. */
+  removeOrphans(alive: ReadonlySet<string>): Promise<void>;
+}
+
+export type SandboxEngine = HostEngine | RemoteEngine;
+
+export function isRemote(engine: SandboxEngine): engine is RemoteEngine {
+  return engine.kind === 'kubernetes';
 }

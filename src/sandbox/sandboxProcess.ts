@@ -1,7 +1,7 @@
 // A process in a sandbox, from its first process on the host to the end of all its descendants.
 import type { ChildProcess } from 'node:child_process';
 import { Server } from 'node:net';
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { ProcessCgroup } from './cgroups.ts';
 import { oomScoreAdjustment } from './limits.ts';
@@ -15,27 +15,8 @@ import {
   knownProcess,
 } from './processes.ts';
 import { type ProcessRecords, type RecordHandle, runEndCommand } from './processRecords.ts';
-import type { WrappedCommand } from './sandbox.ts';
+import type { ProcessEnd, SandboxProcess, WrappedCommand } from './sandbox.ts';
 import { startWrapped } from './startWrapped.ts';
-
-export interface ProcessEnd {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
-/** A running program in a sandbox. */
-export interface SandboxProcess {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  /**
-   * Never rejects. Settles when all its processes have ended or cannot be killed. A program that could not be started
-   * ends with code 127.
-   */
-  readonly ended: Promise<ProcessEnd>;
-  /** Kills it and all descendants. Never rejects. Settles when they are gone or could not be killed in time. */
-  kill(): Promise<void>;
-}
 
 interface StartOptions {
   readonly wrapped: WrappedCommand;

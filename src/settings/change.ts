@@ -1,7 +1,7 @@
 // Applies a POST or PATCH to the stored document. It is pure, so that it can be repeated after a lost race.
 import { normaliseMcp } from '../mcp/schema.ts';
 import { mask } from '../mcp/secrets.ts';
-import { keptOnNull, type SecretField, type SettingsChange, secretFields } from './schema.ts';
+import { isSecretField, keptOnNull, type SecretField, type SettingsChange } from './schema.ts';
 
 /** `post` keeps what existing clients mean to keep; `patch` is RFC 7396. */
 export type ChangeMode = 'post' | 'patch';
@@ -19,10 +19,6 @@ export interface Plan {
 }
 
 type Sent = Readonly<Record<string, unknown>>;
-
-function isSecret(name: string): name is SecretField {
-  return (secretFields as readonly string[]).includes(name);
-}
 
 function secretChange(mode: ChangeMode, value: unknown): string | null | undefined {
   if (value === '' || value === mask) return undefined;
@@ -46,7 +42,7 @@ export function planChange(
   const changed: string[] = [];
   for (const [name, value] of Object.entries(sent as Sent)) {
     if (!known.has(name) || name === 'mcp_config') continue;
-    if (isSecret(name)) {
+    if (isSecretField(name)) {
       const secret = secretChange(mode, value);
       if (secret === undefined) continue;
       secrets.set(name, secret);

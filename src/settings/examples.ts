@@ -18,6 +18,7 @@ export const fullSettingsExample = toFullSettings({
     { kind: 'provider_token', name: 'github', host: null, description: null },
     { kind: 'custom', name: 'DEPLOY_TOKEN', host: null, description: 'Deploys the staging site' },
   ],
+  operator: null,
 });
 
 export const reducedSettingsExample = toReducedSettings(fullSettingsExample);

@@ -118,6 +118,10 @@ export type ReducedSettings = Type.Static<typeof ReducedSettings>;
 export const secretFields = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const;
 export type SecretField = (typeof secretFields)[number];
 
+export function isSecretField(name: string): name is SecretField {
+  return (secretFields as readonly string[]).includes(name);
+}
+
 /** Derived from other data; nobody writes them. */
 const derivedFields = [
   'llm_api_key_set',

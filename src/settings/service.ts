@@ -13,8 +13,9 @@ import type { KeyKind } from '../keys/schema.ts';
 import { type McpConfig, mcpFault } from '../mcp/schema.ts';
 import { type McpSecrets, mask, noMcp, restoreMasks, type StoredMcp, splitMcp } from '../mcp/secrets.ts';
 import { type ChangeMode, type Document, type Plan, planChange } from './change.ts';
+import { applyDefaults, type DefaultField, withoutEchoes } from './operatorDefaults.ts';
 import { toFullSettings, toReducedSettings } from './record.ts';
-import { type FullSettings, PatchSettings, type SettingsChange } from './schema.ts';
+import { type FullSettings, PatchSettings, type SecretField, type SettingsChange } from './schema.ts';
 import { sentSecretsFaults } from './sentSecrets.ts';
 import {
   findMcp,
@@ -82,13 +83,19 @@ interface SettingsOptions {
   readonly agentNames: () => readonly string[];
 }
 
+export interface EffectiveSettings {
+  readonly settings: FullSettings;
+  /** The operator's secret; undefined if there is none, or if it is not for this user. */
+  openOperatorSecret(kind: SecretField & DefaultField): Promise<string | undefined>;
+}
+
 export function createSettings({ database, vault, agentNames }: SettingsOptions) {
   const cache = createCache<Shapes>(database, { entriesMax: cachedUsersMax });
   const writes = createWriteQueue();
 
   async function load(userId: number): Promise<Shapes> {
     const rows = await database.run(findSettings, userId);
-    const full = toFullSettings(rows);
+    const full = toFullSettings(applyDefaults(rows));
     return { session: render(full, rows.version), bearer: render(toReducedSettings(full), rows.version) };
   }
 
@@ -113,9 +120,27 @@ export function createSettings({ database, vault, agentNames }: SettingsOptions)
     }
   }
 
-  /** The stored settings, without the cache. */
-  async function read(userId: number): Promise<FullSettings> {
-    return toFullSettings(await database.run(findSettings, userId));
+  /**
+   * The settings that apply, without the cache. Secrets of the operator are opened only if these settings, and not later
+   * ones, share them: a user may change the base URL at any moment.
+   */
+  async function readEffective(userId: number): Promise<EffectiveSettings> {
+    const rows = await database.run(findSettings, userId);
+    const effective = applyDefaults(rows);
+    return {
+      settings: toFullSettings(effective),
+      openOperatorSecret: async (kind) =>
+        rows.operator !== null && effective.fromOperator.includes(kind)
+          ? openSecret(rows.operator.userId, kind, '')
+          : undefined,
+    };
+  }
+
+  const read = async (userId: number): Promise<FullSettings> => (await readEffective(userId)).settings;
+
+  /** The fields that the user has not set, and whose values are the operator's. */
+  async function listDefaults(userId: number): Promise<readonly DefaultField[]> {
+    return applyDefaults(await database.run(findSettings, userId)).fromOperator;
   }
 
   /** The names of the stored secrets of a kind. */
@@ -240,7 +265,8 @@ export function createSettings({ database, vault, agentNames }: SettingsOptions)
       writer,
       async (rows) => {
         const stored = JSON.parse(rows.document) as Document;
-        const plan = planChange(mode, stored, sent, writableNames);
+        const wanted = mode === 'post' ? withoutEchoes(sent, rows) : sent;
+        const plan = planChange(mode, stored, wanted, writableNames);
         if (plan.changed.length === 0) return undefined;
         checkAgent(plan);
         const mcp = await mcpWrites(userId, plan.mcp);
@@ -266,5 +292,20 @@ export function createSettings({ database, vault, agentNames }: SettingsOptions)
     );
   }
 
-  return { find, get, getChanged, read, update, change, secretNames, openSecret, sealSecret, openMcp };
+  return {
+    find,
+    get,
+    getChanged,
+    read,
+    listDefaults,
+    update,
+    change,
+    secretNames,
+    openSecret,
+    readEffective,
+    sealSecret,
+    openMcp,
+    /** Must be called after a change of the defaults. Other processes notice it within a second. */
+    forgetAll: cache.forgetAll,
+  };
 }

@@ -1,7 +1,9 @@
 // One JSON document and a version per user, and the user's encrypted secrets. Every change increases the version.
+import { sql } from 'kysely';
 import { type AuditEntry, recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import { encryptedWithActiveKey } from '../encryption/store.ts';
+import { defaultsName } from '../users/owner.ts';
 
 export interface SecretRow {
   readonly kind: string;
@@ -10,10 +12,20 @@ export interface SecretRow {
   readonly description: string | null;
 }
 
+/** The operator's defaults. */
+export interface OperatorRows {
+  /** The user that they are stored for. */
+  readonly userId: number;
+  readonly document: string;
+  readonly secrets: readonly SecretRow[];
+}
+
 export interface SettingsRows {
   readonly version: number;
   readonly document: string;
   readonly secrets: readonly SecretRow[];
+  /** Null if there are none, and for the defaults themselves. */
+  readonly operator: OperatorRows | null;
 }
 
 const selectSettings = prepared((q: Queries, input: { userId: number }) =>
@@ -27,13 +39,29 @@ const selectSecrets = prepared((q: Queries, input: { userId: number }) =>
     .where('user_id', '=', input.userId),
 );
 
+const selectOperator = prepared((q: Queries, _: object) =>
+  q.build
+    .selectFrom('users')
+    .innerJoin('settings', 'settings.user_id', 'users.id')
+    .select(['users.id', 'settings.document'])
+    .where('users.name', '=', sql.lit(defaultsName)),
+);
+
+function* findOperatorRows(q: Queries, userId: number): Steps<OperatorRows | null> {
+  const found = yield* one(selectOperator(q, {}));
+  if (found === undefined || found.id === userId) return null;
+  const { id, document } = found;
+  return { userId: id, document, secrets: yield* rows(selectSecrets(q, { userId: id })) };
+}
+
 /** The rows of a user. Without any, the document is empty and has version 0. */
 export const findSettings = read('settings.find', function* (q, userId: number): Steps<SettingsRows> {
   const stored = yield* one(selectSettings(q, { userId }));
   const secrets = yield* rows(selectSecrets(q, { userId }));
   // Sorted by code units, which does not depend on the locale of a database.
   secrets.sort((a, b) => (a.kind + a.name < b.kind + b.name ? -1 : 1));
-  return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets };
+  const operator = yield* findOperatorRows(q, userId);
+  return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets, operator };
 });
 
 export interface SecretName {

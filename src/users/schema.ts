@@ -1,4 +1,5 @@
 // Names of users, as commands and the API accept them.
+import Type from 'typebox';
 import { text } from '../validation/schema.ts';
 
 const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
@@ -8,5 +9,9 @@ export const UserName = text({
   lengthMin: 1,
   pattern: userNamePattern,
   patternText: 'begin with a letter or digit, and consist of letters, digits and ._@-',
-  description: 'Letters, digits and ._@- only. A new user is created.',
+  description: 'Letters, digits and ._@- only.',
 });
+
+/** The path parameter of routes below /api/users/{name}. */
+export const userParam = Type.String({ maxLength: 128, description: 'Name of the user.' });
+export const UserParams = Type.Object({ name: userParam });

@@ -33,7 +33,7 @@ const actionFault = compileCheck(UserAction);
 export interface SocketsOptions {
   readonly events: Events;
   readonly lifecycle: Lifecycle;
-  readonly keys: Pick<Keys, 'authenticate' | 'anonymous'>;
+  readonly keys: Pick<Keys, 'authenticate' | 'authenticateAnonymous'>;
   readonly rates: RateLimiter;
   readonly failures: AuthFailures;
   readonly onBackgroundError: (error: Error) => void;
@@ -80,7 +80,9 @@ export function createSockets(options: SocketsOptions) {
   }
 
   async function findPrincipal(socket: Socket, key: string | undefined): Promise<Principal> {
-    const found = key === undefined ? keys.anonymous : await keys.authenticate(key, 'session');
+    const found = await (key === undefined
+      ? keys.authenticateAnonymous()
+      : keys.authenticate(key, 'session'));
     if (found?.scopes.has('conversations:read')) return found;
     const { address, requestId } = connections.get(socket.request) ?? { address: '', requestId: '' };
     const over = key === undefined ? undefined : failures.record({ address, route: 'socket.io', requestId });

@@ -51,6 +51,22 @@ describe('parley settings, audit and secrets', () => {
     assert.equal(parley(['settings', 'get', 'llm_model']).stdout, 'null\n');
   });
 
+  it('set defaults for users who have none, and never show their API key', async () => {
+    assert.equal(parley(['defaults', 'set', 'max_budget_per_task', '3.5']).status, 0);
+    assert.equal(parley(['defaults', 'get', 'max_budget_per_task']).stdout, '3.5\n');
+    await eventually(async () => (await record()).max_budget_per_task === 3.5);
+    assert.equal(parley(['defaults', 'set', 'search_api_key'], 'operator-key-from-file\n').status, 0);
+    assert.equal(parley(['defaults', 'get', 'search_api_key_set']).stdout, 'true\n');
+    assert.ok(!parley(['defaults', 'get']).stdout.includes('operator-key'));
+    const refused = parley(['defaults', 'set', 'llm_api_key', 'on-the-command-line']);
+    assert.deepEqual([refused.status, refused.stderr.includes('on-the-command-line')], [2, false]);
+    for (const name of ['email', 'mcp_config', 'llm_modl'])
+      assert.match(parley(['defaults', 'set', name, 'x']).stderr, /no default for such a setting/);
+    for (const name of ['max_budget_per_task', 'search_api_key'])
+      assert.equal(parley(['defaults', 'set', name, 'null']).status, 0);
+    await eventually(async () => (await record()).max_budget_per_task === null);
+  });
+
   it('read API keys only from standard input, and never show them', async () => {
     const refused = parley(['settings', 'set', 'llm_api_key', 'on-the-command-line']);
     assert.equal(refused.status, 2);
@@ -123,6 +139,8 @@ describe('parley settings, audit and secrets', () => {
       ['keys', 'toString'],
       ['webhooks', 'constructor'],
       ['secrets', 'nonsense'],
+      ['snapshots', 'discard', 'no-such-conversation'],
+      ['snapshots', 'discard', 'c', '--user', 'nobody'],
       ['nonsense'],
     ];
     for (const words of bad) {
@@ -248,12 +266,7 @@ describe('parley settings, audit and secrets', () => {
       PARLEY_DATA_DIR: storage.dataDir,
       PARLEY_URL: 'https://parley.invalid',
     };
-    const local = [
-      ['users', 'list'],
-      ['audit'],
-      ['secrets', 'rotate'],
-      ['settings', 'get', '--user', 'owner'],
-    ];
+    const local = [['audit'], ['secrets', 'rotate'], ['settings', 'get', '--user', 'owner']];
     for (const words of local) {
       const { status, stderr } = spawnSync(process.execPath, [mainFile, ...words], { env, encoding: 'utf8' });
       assert.deepEqual([status, /PARLEY_URL names another/.test(stderr)], [2, true], words.join(' '));

@@ -1,36 +1,18 @@
 // `parley doctor`, on machines with and without problems.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
-import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
+import { createCommandLine } from '../support/commandLine.ts';
 import { createStorage } from '../support/databases.ts';
+import { findings, statesOf } from '../support/doctor.ts';
 import { inspect } from '../support/inspect.ts';
+import { startOidcProvider } from '../support/oidcProvider.ts';
 import { noBubblewrap } from '../support/sandboxes.ts';
 import { startService } from '../support/service.ts';
-
-interface Found {
-  readonly check: string;
-  readonly state: string;
-  readonly message: string;
-  readonly remedy?: string;
-}
-
-function findings({ stdout, stderr }: Ran): Map<string, Found> {
-  const found = jsonLines(stdout) as Found[];
-  assert.ok(found.length > 0, stderr);
-  for (const { state, remedy, message } of found) {
-    assert.match(message, /\.$/);
-    assert.equal(remedy !== undefined, state !== 'ok');
-  }
-  return new Map(found.map((finding) => [finding.check, finding]));
-}
-
-const statesOf = (found: Map<string, Found>) =>
-  Object.fromEntries([...found].map(([name, { state }]) => [name, state]));
 
 /** A free port, so that nothing answers by accident. */
 const quiet = { PORT: '0' };
@@ -49,9 +31,11 @@ async function examine(t: TestContext, env: Record<string, string> = {}) {
   return { storage, run: async () => line.run(['doctor', '--json']) };
 }
 
+const readSecretKey = (dataDir: string) => readFileSync(join(dataDir, 'secret.key'), 'utf8').trim();
+
 describe('parley doctor', () => {
   it('finds no problem if the service has a model, 0', async (t) => {
-    const service = await startService({}, t);
+    const service = await startService({ env: { PARLEY_ROLE: 'all' } }, t);
     await service.ask('/api/settings', { json: { llm_model: 'openai/x', llm_api_key: 'CANARY-model-key' } });
     // Any server that accepts connections.
     const env = { PARLEY_MODEL_HOSTS: `openai=${service.url}` };
@@ -59,7 +43,7 @@ describe('parley doctor', () => {
     const found = findings(ran);
     assert.equal(ran.code, 0, ran.stdout);
     const states = statesOf(found);
-    for (const check of ['data folder', 'database', 'service', 'key', 'clock', 'model', 'agents'])
+    for (const check of ['data folder', 'database', 'service', 'key', 'clock', 'workers', 'model', 'agents'])
       assert.equal(states[check], 'ok', JSON.stringify(found.get(check)));
     const { limits } = (await service.ask('/server_info')).body;
     assert.equal(states['limits'], limits.memory && limits.processes ? 'ok' : 'note');
@@ -213,6 +197,76 @@ describe('parley doctor', () => {
     assert.match(String(findings(later).get('clock')?.message), /3[56]\d\d s behind/);
   });
 
+  it('tries the snapshot store, 0 or 1', async (t) => {
+    const storage = await emptyStorage(t);
+    const folder = join(storage.dataDir, 'store');
+    const run = () =>
+      createCommandLine({ url: '', storage }, t, { ...quiet, PARLEY_URL: '', PARLEY_SNAPSHOTS: folder }).run([
+        'doctor',
+        '--json',
+      ]);
+    const missing = await run();
+    const { state, message } = findings(missing).get('snapshots') ?? {};
+    assert.deepEqual([missing.code, state], [1, 'wrong']);
+    assert.match(String(message), /store cannot be used: the folder does not exist/);
+    mkdirSync(folder);
+    assert.equal(findings(await run()).get('snapshots')?.state, 'ok');
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('asks the sign-in provider, 0 or 1', async (t) => {
+    const provider = await startOidcProvider('https://parley.example.com/sign-in', t);
+    const { run } = await examine(t, {
+      PARLEY_PUBLIC_URL: 'https://parley.example.com',
+      PARLEY_OIDC_ISSUER: provider.issuer,
+      PARLEY_OIDC_CLIENT_ID: 'parley',
+      PARLEY_OIDC_NAME: 'Example',
+    });
+    const good = findings(await run()).get('sign-in');
+    assert.deepEqual(
+      [good?.state, good?.message],
+      ['ok', 'Example answers. It must know the redirect URI https://parley.example.com/sign-in.'],
+    );
+    provider.isDown = true;
+    const down = await run();
+    assert.deepEqual([down.code, findings(down).get('sign-in')?.state], [1, 'wrong']);
+  });
+
+  it('does not take the second machine of a cluster for one with a problem, 0', async (t) => {
+    const storage = await createStorage('postgres');
+    const secret = { PARLEY_SECRET_KEY: '11'.repeat(32) };
+    const first = await startService({ storage, env: secret }, t);
+    t.after(() => storage.remove());
+    await first.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
+    const dataDir = join(storage.dataDir, 'second');
+    mkdirSync(dataDir);
+    const shared = { DATABASE_URL: String(storage.databaseUrl), PARLEY_MODEL_HOSTS: `ollama=${first.url}` };
+    const second = { ...storage, dataDir };
+    const run = async (env: Record<string, string>) =>
+      findings(
+        await createCommandLine({ url: '', storage: second }, t, { ...shared, ...env }).run([
+          'doctor',
+          '--json',
+        ]),
+      );
+    const stopped = await run({ PARLEY_URL: '', ...quiet });
+    assert.match(String(stopped.get('settings')?.message), /^The encryption key is missing\..*same one/);
+    for (const PARLEY_ROLE of ['all', 'worker']) {
+      // The test itself needs a key, which the command does not get.
+      const env = { ...secret, PARLEY_ROLE, SESSION_API_KEY: 'a-key-of-the-test' };
+      const { url, stop } = await startService({ storage: second, env });
+      const found = await run({ ...secret, PARLEY_ROLE, PARLEY_URL: url });
+      assert.deepEqual(
+        [...found.values()].filter(({ state }) => state === 'wrong'),
+        [],
+      );
+      assert.equal(found.get('key')?.state, PARLEY_ROLE === 'all' ? 'note' : undefined);
+      // Read from the database.
+      assert.equal(found.get('model')?.message, 'ollama/x is set, without an API key.');
+      await stop();
+    }
+  });
+
   it('quotes a server that does not answer like Parley, 1', async (t) => {
     const storage = await emptyStorage(t);
     const other = createHttpServer((_, response) =>
@@ -227,6 +281,35 @@ describe('parley doctor', () => {
     ]);
     assert.equal(ran.code, 1);
     assert.match(String(findings(ran).get('service')?.message), /does not answer like Parley: Busy\./);
+  });
+
+  it('counts the processes of a cluster, and notices that no worker runs and that versions differ', async (t) => {
+    const storage = await createStorage('postgres');
+    t.after(() => storage.remove());
+    const api = await startService({ storage }, t);
+    const run = async () => findings(await createCommandLine(api, t).run(['doctor', '--json']));
+    assert.match(String((await run()).get('workers')?.message), /^No process runs conversations/);
+    const dataDir = join(storage.dataDir, 'worker');
+    mkdirSync(dataDir);
+    const env = {
+      PARLEY_ROLE: 'worker',
+      PARLEY_SLOTS: '7',
+      SESSION_API_KEY: api.key,
+      PARLEY_SECRET_KEY: readSecretKey(storage.dataDir),
+    };
+    await startService({ storage: { ...storage, dataDir }, env }, t);
+    const found = await run();
+    assert.equal(
+      found.get('workers')?.message,
+      'Processes that run conversations: 1 (7 slots); that answer requests: 1; machines: 2.',
+    );
+    assert.equal(found.get('versions'), undefined);
+    // A process of another version that is alive for the time of this test.
+    await inspect(
+      storage,
+      "insert into nodes (process_id, node_id, url, seen_at, version) select 'old', 'n', '', seen_at + 10000, '0.0.9' from nodes limit 1",
+    );
+    assert.match(String((await run()).get('versions')?.message), /: 0\.0\.9, \d/);
   });
 
   it('checks only the service if it is on another machine, and PostgreSQL for its schema and clock', async (t) => {

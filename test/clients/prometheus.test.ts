@@ -17,19 +17,27 @@ async function readMetrics(): Promise<string> {
   addServiceMetrics(metrics, {
     readBacklog: async () => ({ running: 1, waiting: 2, waitingMs: 3_000 }),
     readOutboxAge: async () => ({ oldestMs: 5_000, overdueMs: 1_000 }),
+    readBackupAge: async () => 60_000,
     readDiskFree: async () => 10e9,
+    readSnapshotStore: async () => true,
     runs: () => 1,
     slots: 4,
     workspaceBytes: () => 1_000_000,
+    snapshotsOverdueMs: () => 2_000,
     subscribers: () => 5,
   });
   metrics.requests.observe(['GET', '/api/conversations/:id', 200], 0.002);
   metrics.commits.observe(['group'], 3);
   metrics.claims.add(['start']);
   metrics.starts.observe([], 2.5);
+  metrics.snapshots.observe(['stored'], 0.4);
+  metrics.snapshotFailures.add(['store']);
+  metrics.snapshotBytes.add([], 70_000);
+  metrics.snapshotRestores.add(['restored']);
   metrics.sandboxStarts.observe(['bubblewrap', 'started'], 0.02);
   metrics.partials.add(['sent'], 4);
   metrics.runEnds.add(['run']);
+  metrics.backups.add(['done']);
   metrics.modelRequests.add(['openai']);
   metrics.modelFailures.add(['openai', 'timeout']);
   metrics.modelRetries.add(['openai']);

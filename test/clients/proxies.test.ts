@@ -1,17 +1,23 @@
 // The examples of deploy/v0-web-ui with the real proxies: people sign in, the UI's files are served, and requests and
 // sockets reach Parley with the key of the person.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { io } from 'socket.io-client';
 import { freePort } from '../support/ports.ts';
+import {
+  caddy,
+  createProxyFolder,
+  nginx,
+  type ReverseProxy,
+  readExample,
+  startReverseProxy,
+} from '../support/reverseProxies.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const examples = new URL('../../deploy/v0-web-ui/', import.meta.url);
 const password = 'correct horse';
 const authorization = `Basic ${Buffer.from(`ada:${password}`).toString('base64')}`;
 
@@ -23,89 +29,43 @@ interface Setup {
   readonly key: string;
 }
 
-interface Proxy {
-  readonly name: string;
-  readonly isInstalled: boolean;
-  /** Writes the configuration, and returns the command that runs the proxy in the foreground. */
-  prepare(setup: Setup): readonly string[];
+function nginxExample({ folder, ui, port, upstream, key }: Setup): string {
+  const hash = execFileSync('openssl', ['passwd', '-apr1', password], { encoding: 'utf8' }).trim();
+  writeFileSync(join(folder, 'passwords'), `ada:${hash}\n`);
+  writeFileSync(join(folder, 'keys'), `ada "${key}";\n`);
+  return readExample('v0-web-ui/nginx.conf', {
+    '/etc/parley/keys': join(folder, 'keys'),
+    '/etc/parley/passwords': join(folder, 'passwords'),
+    '/srv/v0-web-ui;': `${ui};`,
+    'listen 443;': `listen 127.0.0.1:${port};`,
+    'server 127.0.0.1:3000;': `server ${upstream};`,
+  });
 }
 
-function replaceAll(text: string, replacements: Readonly<Record<string, string>>): string {
-  return Object.entries(replacements).reduce((now, [from, to]) => {
-    assert.ok(now.includes(from), from);
-    return now.replaceAll(from, to);
-  }, text);
+function caddyExample({ ui, port, upstream, key }: Setup): string {
+  const hash = execFileSync('caddy', ['hash-password', '--plaintext', password], { encoding: 'utf8' });
+  return readExample('v0-web-ui/Caddyfile', {
+    '\nparley.example.com {': `\nhttp://127.0.0.1:${port} {`,
+    PASSWORD_HASH: hash.trim(),
+    API_KEY: key,
+    'reverse_proxy 127.0.0.1:3000': `reverse_proxy ${upstream}`,
+    'root * /srv/v0-web-ui': `root * ${ui}`,
+  });
 }
 
-const nginx: Proxy = {
-  name: 'nginx',
-  isInstalled: spawnSync('nginx', ['-v']).status === 0,
-  prepare: ({ folder, ui, port, upstream, key }) => {
-    const hash = execFileSync('openssl', ['passwd', '-apr1', password], { encoding: 'utf8' }).trim();
-    writeFileSync(join(folder, 'passwords'), `ada:${hash}\n`);
-    writeFileSync(join(folder, 'keys'), `ada "${key}";\n`);
-    const example = replaceAll(readFileSync(new URL('nginx.conf', examples), 'utf8'), {
-      '/etc/parley/keys': join(folder, 'keys'),
-      '/etc/parley/passwords': join(folder, 'passwords'),
-      '/srv/v0-web-ui;': `${ui};`,
-      'listen 443;': `listen 127.0.0.1:${port};`,
-      'server 127.0.0.1:3000;': `server ${upstream};`,
-    });
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      .map((name) => `${name}_temp_path ${join(folder, name)};`)
-      .join('\n');
-    const config = `daemon off;\nuser root;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${example}}\n`;
-    writeFileSync(join(folder, 'nginx.conf'), config);
-    return ['nginx', '-p', folder, '-c', join(folder, 'nginx.conf')];
-  },
-};
-
-const caddy: Proxy = {
-  name: 'Caddy',
-  isInstalled: spawnSync('caddy', ['version']).status === 0,
-  prepare: ({ folder, ui, port, upstream, key }) => {
-    const hash = execFileSync('caddy', ['hash-password', '--plaintext', password], {
-      encoding: 'utf8',
-    }).trim();
-    const example = replaceAll(readFileSync(new URL('Caddyfile', examples), 'utf8'), {
-      '\nparley.example.com {': `\nhttp://127.0.0.1:${port} {`,
-      PASSWORD_HASH: hash,
-      API_KEY: key,
-      'reverse_proxy 127.0.0.1:3000': `reverse_proxy ${upstream}`,
-      'root * /srv/v0-web-ui': `root * ${ui}`,
-    });
-    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${example}`);
-    return ['caddy', 'run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')];
-  },
-};
-
-async function startProxy(t: TestContext, proxy: Proxy) {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-proxy-'));
-  t.after(async () => rmSync(folder, { recursive: true, force: true }));
+async function startProxy(t: TestContext, proxy: ReverseProxy) {
+  const folder = createProxyFolder(t);
   const ui = join(folder, 'ui');
-  mkdirSync(join(ui, 'assets'), { recursive: true });
+  mkdirSync(join(ui, 'assets'), { recursive: true, mode: 0o755 });
   writeFileSync(join(ui, 'index.html'), '<!doctype html>the UI');
   writeFileSync(join(ui, 'assets/app.js'), 'app()');
-  for (const one of [folder, ui]) chmodSync(one, 0o755);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const service = await startService({ env: { PARLEY_TRUST_PROXY: '127.0.0.1', PARLEY_PUBLIC_URL: url } }, t);
   const { body } = await service.ask('/api/keys', { json: { name: 'ada', user: 'ada' } });
-  const [command = '', ...args] = proxy.prepare({
-    folder,
-    ui,
-    port,
-    upstream: new URL(service.url).host,
-    key: body.key,
-  });
-  const child = spawn(command, args, {
-    stdio: 'ignore',
-    env: { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-  });
-  t.after(async () => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
-  });
+  const setup = { folder, ui, port, upstream: new URL(service.url).host, key: body.key };
+  const example = proxy === nginx ? nginxExample(setup) : caddyExample(setup);
+  startReverseProxy(t, proxy, { folder, example });
   await until('the proxy listens', () =>
     fetch(url).then(
       () => true,
@@ -116,9 +76,7 @@ async function startProxy(t: TestContext, proxy: Proxy) {
 }
 
 for (const proxy of [nginx, caddy])
-  describe(`the example for ${proxy.name}`, {
-    skip: proxy.isInstalled ? false : `${proxy.name} is not installed`,
-  }, () => {
+  describe(`the example for ${proxy.name}`, { skip: proxy.missing }, () => {
     it('serves the UI, adds the key of the person who signed in, and passes sockets on', async (t) => {
       const { url, service } = await startProxy(t, proxy);
       const get = (path: string, headers: Record<string, string> = { authorization }) =>

@@ -154,7 +154,7 @@ describe('python-socketio', { skip: pythonMissing }, () => {
       await runs.turns(id, 1);
       const script = new URL('socketClient.py', import.meta.url).pathname;
       const args = [script, runs.service.url, id, runs.service.key, transport, 'say two'];
-      const { stdout } = await run(python, args, { timeout: 90_000 });
+      const { stdout } = await run(python, args, { timeout: 240_000 });
       const events = stdout
         .trim()
         .split('\n')

@@ -51,6 +51,8 @@ const rooms: readonly string[] = [
   'audit',
   'encryption',
   'keys',
+  'signIn',
+  'budgets',
   'mcp',
   'settings',
   'secrets',
@@ -62,6 +64,7 @@ const rooms: readonly string[] = [
   'events',
   'webhooks',
   'conversations',
+  'accounts',
   'repositories',
   'bridge',
   'sandbox',
@@ -70,6 +73,7 @@ const rooms: readonly string[] = [
   'workspaces',
   'runs',
   'nodes',
+  'backups',
   'http',
   'routes',
   'v0',
@@ -154,9 +158,11 @@ describe('the source tree', () => {
     assert.deepEqual(silent, []);
   });
 
-  it('keeps the statuses of HTTP in one room, beside the bridge, the gateway, the older contract, and the agent and the client that are spoken to', () => {
+  it('keeps the statuses of HTTP in one room, beside the bridge, the gateway, the older contract, and the agent, the client and the cluster that are spoken to', () => {
     const knowing = files
-      .filter((file) => !/^(http|gateway|bridge|agents|client|v0)\//.test(relative(root, file)))
+      .filter(
+        (file) => !/^(http|gateway|bridge|agents|client|v0|sandbox\/kubernetes)\//.test(relative(root, file)),
+      )
       .filter((file) => /\.code\(4|\.code\(5|statusCode|status: [45]\d\d/.test(readFileSync(file, 'utf8')));
     assert.deepEqual(knowing, []);
   });
@@ -165,9 +171,9 @@ describe('the source tree', () => {
 describe('the list of transactions', () => {
   it('holds every transaction that a store declares, each under its own name', () => {
     const declared = files.flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(/= (?:read|write|repeatableWrite)\(\s*'([^']+)'/g)].map(
-        ([, name]) => name,
-      ),
+      [
+        ...readFileSync(file, 'utf8').matchAll(/= (?:read|slowRead|write|repeatableWrite)\(\s*'([^']+)'/g),
+      ].map(([, name]) => name),
     );
     const listed = transactions.map(({ name }) => name);
     assert.ok(declared.length > 10);

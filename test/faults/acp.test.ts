@@ -226,7 +226,7 @@ for (const kind of databaseKinds)
     });
   });
 
-describe('parley acp with PARLEY_URL', { timeout: 60_000 }, () => {
+describe('parley acp with PARLEY_URL', { timeout: 240_000 }, () => {
   it('uses that service with PARLEY_KEY', async (t) => {
     const { site, serve } = await createWorkerSite('sqlite', t, mainFile);
     const service = await serve();

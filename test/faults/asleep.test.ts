@@ -24,7 +24,7 @@ function ticksIn(events: readonly TestEvent[]): number {
 const wasInterrupted = (events: readonly TestEvent[]) =>
   saidIn(events).at(-1)?.includes('You were interrupted');
 
-describe('a worker that sleeps longer than its lease', { timeout: 60_000 }, () => {
+describe('a worker that sleeps longer than its lease', { timeout: 240_000 }, () => {
   it('loses its conversation to another machine, ends its agent when it wakes, and records nothing any more', async (t) => {
     const { site, serve } = await createWorkerSite('postgres', t);
     const shared = {

@@ -24,9 +24,9 @@ import { uploadFiles } from '../support/uploads.ts';
 import { createWorkerSite } from '../support/workers.ts';
 import { git, newConversationFolder, putFiles } from '../support/workspace.ts';
 
-const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
+const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 240_000 });
 
-describe('the built program', { timeout: 60_000 }, () => {
+describe('the built program', { timeout: 240_000 }, () => {
   it('serves as the sources do', async (t) => {
     build();
     // A cell can read the folder of this program and nothing around it.

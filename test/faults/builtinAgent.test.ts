@@ -78,7 +78,7 @@ async function openScene(kind: (typeof databaseKinds)[number], scripts: Record<s
 }
 
 for (const kind of databaseKinds)
-  describe(`a service on ${kind} that is killed under the built-in agent`, { timeout: 60_000 }, () => {
+  describe(`a service on ${kind} that is killed under the built-in agent`, { timeout: 240_000 }, () => {
     const ids = new Map<string, string>();
     let scene: Awaited<ReturnType<typeof openScene>>;
     let next: WorkerService;
@@ -122,7 +122,9 @@ for (const kind of databaseKinds)
       });
   });
 
-describe('a service that is killed while the built-in agent waits for an answer', { timeout: 60_000 }, () => {
+describe('a service that is killed while the built-in agent waits for an answer', {
+  timeout: 240_000,
+}, () => {
   it('asks again after the start, and has done nothing before', async (t) => {
     const again = { run: 'echo done >>log' };
     const scene = await openScene('sqlite', { asking: [again, again, { say: 'The end.' }] });
@@ -156,7 +158,7 @@ const ends = [
 
 for (const { kind, signal } of ends)
   describe(`${signal} to a service on ${kind} while a tool server of the built-in agent starts`, {
-    timeout: 60_000,
+    timeout: 240_000,
   }, () => {
     it('leaves the messages to the next one, which gives each of them once', async (t) => {
       const scene = await openScene(kind, {

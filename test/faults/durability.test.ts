@@ -7,7 +7,7 @@ import { createSite } from '../support/process.ts';
 
 const transactionsUrl = new URL('../../src/transactions.ts', import.meta.url).href;
 
-describe('the connection that writes to SQLite', { timeout: 60_000 }, () => {
+describe('the connection that writes to SQLite', { timeout: 240_000 }, () => {
   it('flushes every commit to the disk, through a write-ahead log', async (t) => {
     const site = await createSite('sqlite', t);
     const database = await openSqlite({
@@ -35,7 +35,7 @@ describe('the connection that writes to SQLite', { timeout: 60_000 }, () => {
   }
 });
 
-describe('a second service on the same SQLite folder', { timeout: 60_000 }, () => {
+describe('a second service on the same SQLite folder', { timeout: 240_000 }, () => {
   it('is refused with exit code 2 while the first serves on, and starts once that is killed', async (t) => {
     const site = await createSite('sqlite', t);
     const first = await site.serve();

@@ -16,7 +16,7 @@ function create(service: Service, title: string) {
 }
 
 for (const kind of databaseKinds) {
-  describe(`a commit on ${kind} that does not end`, { timeout: 60_000 }, () => {
+  describe(`a commit on ${kind} that does not end`, { timeout: 240_000 }, () => {
     it('holds back the answer alone, which follows with 200', async (t) => {
       const site = await createSite(kind, t);
       const service = await site.serve({ faults: kind === 'sqlite' });

@@ -5,7 +5,7 @@ import { createSite } from '../support/process.ts';
 import { mainFile } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
-describe('files that were left open for the service', { timeout: 60_000 }, () => {
+describe('files that were left open for the service', { timeout: 240_000 }, () => {
   it('are closed at its start, so that no agent gets them', {
     skip: !['/proc/self/fd', '/bin/bash'].every(existsSync) && 'there is no /proc, or no bash',
   }, async (t) => {

@@ -28,7 +28,7 @@ async function messagesOf(service: Service, id: string): Promise<string[]> {
     .map(({ args }: { args: { content: string } }) => args.content);
 }
 
-describe('an answer to COMMIT that is lost', { timeout: 90_000, concurrency: 2 }, () => {
+describe('an answer to COMMIT that is lost', { timeout: 240_000, concurrency: 2 }, () => {
   it('of a creation is found out: 200, and there is one conversation', async (t) => {
     const { site, proxy, service } = await serve(t);
     for (const json of [

@@ -73,7 +73,7 @@ function assertUnavailable({ status, headers, text, body }: Answer): void {
 }
 
 // At once, because some of them wait for time-outs.
-describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
+describe('a service on PostgreSQL', { timeout: 240_000, concurrency: 3 }, () => {
   for (const [what, prepare] of Object.entries(outages)) {
     describe(`a PostgreSQL that ${what} for a while`, () => {
       it('is answered for with 503, and works again without a restart', async (t) => {

@@ -120,7 +120,7 @@ describe('a connection to PostgreSQL that is cut', { timeout: 120_000, concurren
     }
 });
 
-describe('a PostgreSQL session', { timeout: 60_000 }, () => {
+describe('a PostgreSQL session', { timeout: 240_000 }, () => {
   it('may be terminated in the packet that greets the client, and the process goes on', async (t) => {
     const { proxy, database } = await open(t);
     const terminated = new Set<number>();
@@ -146,7 +146,7 @@ describe('a PostgreSQL session', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a write whose deadline passes', { timeout: 60_000, concurrency: 4 }, () => {
+describe('a write whose deadline passes', { timeout: 240_000, concurrency: 4 }, () => {
   it('while the answer to a statement is on its way is not done, also when the answer comes', async (t) => {
     const proxied = await open(t);
     proxied.proxy.rule(once(({ name }) => name === 'DataRow', 'hold').rule);

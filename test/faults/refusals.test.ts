@@ -9,7 +9,7 @@ import { databaseKinds, postgresUrl, type TestStorage, withPostgres } from '../s
 import { createSite, type ProgramOptions, type Site } from '../support/process.ts';
 
 // Most of the time here goes into starts, which leave a core idle now and then.
-const suite = { timeout: 60_000, concurrency: 2 };
+const suite = { timeout: 240_000, concurrency: 2 };
 type Test = Parameters<typeof createSite>[1];
 
 const secretKey = randomBytes(32);

@@ -37,7 +37,7 @@ async function hearRings(url: string, t: Test): Promise<() => number> {
 
 for (const rings of [true, false])
   describe(`a process for requests and one for runs, ${rings ? 'with' : 'without'} a bell`, {
-    timeout: 60_000,
+    timeout: 240_000,
   }, () => {
     it('share conversations: created, told and stopped in the one, run in the other', async (t) => {
       const { site, serve } = await createWorkerSite('postgres', t, mainFile);
@@ -73,7 +73,7 @@ for (const rings of [true, false])
     });
   });
 
-describe('PARLEY_ROLE', { timeout: 60_000 }, () => {
+describe('PARLEY_ROLE', { timeout: 240_000 }, () => {
   it('api runs nothing', async (t) => {
     const { site, serve } = await createWorkerSite('sqlite', t);
     const api = await serve({ PARLEY_ROLE: 'api' });

@@ -1,4 +1,5 @@
 // Real processes on two machines: one is killed, and the other goes on with its files.
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { sections } from '../../src/workspaces/snapshots/inside/sections.ts';
@@ -21,8 +22,12 @@ async function startSite(t: TestContext, snapshots: Record<string, string>) {
   const dataDir = site.createDir();
   writeAgents(dataDir);
   const stored = async (blob?: unknown) =>
-    until('a snapshot is complete', async () => {
-      const [row] = await inspect(site.storage, 'select blob, heard from snapshots where blob is not null');
+    until('a snapshot of a turn is complete', async () => {
+      // The first one, of the new workspace, has heard nothing.
+      const [row] = await inspect(
+        site.storage,
+        'select blob from snapshots where blob is not null and heard >= 0',
+      );
       return row !== undefined && row['blob'] !== blob && row['blob'];
     });
   return {
@@ -55,6 +60,26 @@ describe('a machine that is lost', { timeout: 120_000 }, () => {
     await second.cancel(id);
     await second.say(id, 'really-run cat a.txt');
     await until('its agent has them', async () => outputs(await second.events(id)).at(-1) === 'one\n');
+  });
+
+  it('leaves its files to readers at once, without a restart of the conversation', async (t) => {
+    const { stored, startFirst, startSecond } = await startSite(t, { PARLEY_SNAPSHOTS: temporaryFolder(t) });
+    const first = await startFirst();
+    await first.set({ agent: 'fake' });
+    const id = await first.create('really-run echo one >a.txt');
+    await stored();
+    await first.stop(id);
+    await first.reaches(id, 'STOPPED');
+    const second = await startSecond();
+    const path = `/api/conversations/${id}/select-file?file=a.txt`;
+    const { status, headers } = await second.ask(path);
+    assert.deepEqual([status, headers.get('parley-snapshot-at')], [200, null], 'the machine answers itself');
+    first.send('SIGKILL');
+    await first.ended();
+    const { status: after, body, headers: told } = await second.ask(path);
+    assert.deepEqual([after, body], [200, { code: 'one\n' }]);
+    assert.match(told.get('parley-snapshot-at') ?? '', /^20\d\d-/);
+    assert.equal((await second.info(id)).status, 'STOPPED');
   });
 
   it('leaves the last good snapshot if it dies while it stores the next one', async (t) => {

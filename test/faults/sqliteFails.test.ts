@@ -36,7 +36,7 @@ const faults = {
 } as const;
 
 // At once, because some of them wait for time-outs.
-describe('a service on SQLite', { timeout: 60_000, concurrency: 3 }, () => {
+describe('a service on SQLite', { timeout: 240_000, concurrency: 3 }, () => {
   for (const fault of Object.keys(faults) as (keyof typeof faults)[]) {
     describe(`a SQLite database ${faults[fault]}`, () => {
       it('stores nothing, 503, still reads, and works again when the fault is gone', async (t) => {

@@ -25,7 +25,7 @@ async function openIdle(url: string): Promise<Connection> {
 }
 
 for (const kind of databaseKinds) {
-  describe(`SIGTERM to a service on ${kind}`, { timeout: 60_000 }, () => {
+  describe(`SIGTERM to a service on ${kind}`, { timeout: 240_000 }, () => {
     it('finishes the answer in flight, answers others meanwhile, is not ready, and ends with exit code 0', async (t) => {
       const site = await createSite(kind, t);
       const service = await site.serve({ faults: kind === 'sqlite' });
@@ -83,7 +83,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-describe('npm start', { timeout: 60_000 }, () => {
+describe('npm start', { timeout: 240_000 }, () => {
   it('passes SIGTERM on: the service ends with it and the data folder is free', async (t) => {
     const site = await createSite('sqlite', t);
     const npm = site.spawn('npm', ['start'], {

@@ -71,7 +71,7 @@ function checkSeen(seen: readonly Frame[], sent: readonly Sent[]): void {
   }
 }
 
-describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
+describe('two processes on one PostgreSQL', { timeout: 240_000 }, () => {
   it('show who follows the one what is written through the other', async (t) => {
     const site = await createSite('postgres', t);
     const [first, second] = [await site.serve(), await site.serve()];
@@ -91,7 +91,7 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
 });
 
 for (const kind of databaseKinds) {
-  describe(`a service on ${kind} that is killed while it is followed`, { timeout: 60_000 }, () => {
+  describe(`a service on ${kind} that is killed while it is followed`, { timeout: 240_000 }, () => {
     it('shows who comes again every acknowledged message once, in order and without a gap', async (t) => {
       const site = await createSite(kind, t);
       let service = await site.serve();

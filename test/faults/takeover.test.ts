@@ -81,7 +81,7 @@ const cases = databaseKinds.flatMap((kind) =>
 );
 
 for (const { kind, name: fault, signal } of cases) {
-  describe(`a worker on ${kind} that ${fault}`, { timeout: 90_000 }, () => {
+  describe(`a worker on ${kind} that ${fault}`, { timeout: 240_000 }, () => {
     const ids = new Map<string, string>();
     const logsBefore = new Map<string, readonly TestEvent[]>();
     const left: KnownProcess[] = [];

@@ -60,7 +60,7 @@ function readKey(dataDir: string): string {
   return readFileSync(join(dataDir, 'owner.key'), 'utf8').trim();
 }
 
-describe('two first starts at the same moment on one PostgreSQL', { timeout: 60_000 }, () => {
+describe('two first starts at the same moment on one PostgreSQL', { timeout: 240_000 }, () => {
   it('both come up with the same PARLEY_SECRET_KEY, one layout and one owner key', async (t) => {
     const site = await createSite('postgres', t);
     const PARLEY_SECRET_KEY = randomBytes(32).toString('base64');

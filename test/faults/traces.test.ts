@@ -35,7 +35,7 @@ const chain = (receiver: OtlpReceiver, span: ReceivedSpan): string[] => {
   return parent === undefined ? [span.name] : [span.name, ...chain(receiver, parent)];
 };
 
-describe('a trace', { timeout: 60_000 }, () => {
+describe('a trace', { timeout: 240_000 }, () => {
   it('leads from the request to the run and its model requests in another process, and contains nothing of users', async (t) => {
     const receiver = await startOtlpReceiver(t);
     const { origin, close } = await listenScriptedModel(createScriptedModel([{ say: canary }]));

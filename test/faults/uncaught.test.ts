@@ -16,7 +16,7 @@ const poisoned = { NODE_OPTIONS: `--import=${poisonUrl}` };
 
 it('is attributed to its run, whichever kind of callback it comes from', () => {
   const program = fileURLToPath(new URL('../support/throwEverywhere.ts', import.meta.url));
-  const { stdout, status } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 60_000 });
+  const { stdout, status } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 240_000 });
   assert.equal(status, 0);
   const lines = stdout.trim().split('\n').toSorted();
   const kinds = [

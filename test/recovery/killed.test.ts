@@ -112,7 +112,7 @@ async function retry(service: Service, sent: readonly Sent[]): Promise<void> {
 }
 
 for (const kind of databaseKinds) {
-  describe(`a service on ${kind} that is killed under load`, { timeout: 60_000 }, () => {
+  describe(`a service on ${kind} that is killed under load`, { timeout: 240_000 }, () => {
     it('keeps every acknowledged creation once and whole, and takes every retry, 200', async (t) => {
       const site = await createSite(kind, t);
       const all: Sent[] = [];
@@ -130,7 +130,7 @@ for (const kind of databaseKinds) {
     });
   });
 
-  describe(`a first start on ${kind} that is killed`, { timeout: 60_000 }, () => {
+  describe(`a first start on ${kind} that is killed`, { timeout: 240_000 }, () => {
     it('leaves nothing that stops the next start, and an owner key that works', async (t) => {
       for (const delayMs of [150, 300, 450]) {
         const site = await createSite(kind, t);

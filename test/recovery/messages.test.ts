@@ -158,7 +158,7 @@ async function end({ site, service, ids, homeOf }: Scene, signal: NodeJS.Signals
 
 for (const kind of databaseKinds)
   for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-    describe(`messages to a service on ${kind} that gets ${signal}`, { timeout: 90_000 }, () => {
+    describe(`messages to a service on ${kind} that gets ${signal}`, { timeout: 240_000 }, () => {
       const cleanups: (() => Promise<void>)[] = [];
       let scene: Scene;
       let next: WorkerService;

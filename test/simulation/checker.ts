@@ -4,6 +4,7 @@ import { agentStateOf, type ConversationStatus, transitions } from '../../src/co
 import type { AnyTransaction } from '../../src/db/transaction.ts';
 import { tokensIn } from './agentProgram.ts';
 import type { OwnerCheck } from './agents.ts';
+import { createMachineCheck, type MachineCheck } from './machines.ts';
 import type { WriteWatch } from './simDatabase.ts';
 import type { Store } from './store.ts';
 import { Violation, type World } from './world.ts';
@@ -90,6 +91,7 @@ export interface Checker extends WriteWatch, OwnerCheck {
   rows(): ReadonlyMap<number, Row>;
   lifetimeOf(key: number): Lifetime | undefined;
   readonly demanded: readonly DemandedDelivery[];
+  readonly machines: MachineCheck;
 }
 
 function isAllowed(from: ConversationStatus | null, to: ConversationStatus): boolean {
@@ -133,6 +135,7 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
   let newestDelivery = '';
   const newestChange = new Map<number, number>();
   const demanded: DemandedDelivery[] = [];
+  const machines = createMachineCheck(world, store);
 
   function violate(invariant: string, sentence: string): never {
     // Recorded at once, because the code that called may handle the error.
@@ -181,6 +184,8 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
         'one-owner',
         () => `${after.run_id} claimed ${after.key}, which is STOPPED`,
       );
+      if (before !== undefined && name === 'runtime.claim')
+        machines.checkClaim(before, (input as { nodeId?: string }).nodeId);
       const lifetime = current.get(after.key) as Lifetime;
       claimed.set(after.run_id, lifetime);
       lifetime.runs.push(after.run_id);
@@ -393,6 +398,7 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
         current.set(key, lifetime);
       }
       checkOwnership(name, input, before, row);
+      machines.noteRow(before, row);
       checkStatus(before, row);
       checkProgress(before, row);
       const events = readNewEvents(before, row);
@@ -420,12 +426,16 @@ export function createChecker(world: World, store: Store, { hasWebhook }: { hasW
     rows: () => rows,
     lifetimeOf: (key) => current.get(key),
     demanded,
+    machines,
     before: () => {
       changesBefore = store.changes();
       if (hasWebhook) newestDelivery = findNewestDelivery();
     },
     after: ({ name }: AnyTransaction, input) => {
       const changes = store.changes() - changesBefore;
+      if (name === 'nodes.register')
+        machines.noteHeartbeat(input as Parameters<MachineCheck['noteHeartbeat']>[0]);
+      if (name === 'nodes.remove') machines.noteEnd(input as string);
       checkFence(name, input, name === 'runtime.claim' ? 0 : changes);
       if (changes > 0) check(name, input);
     },

@@ -56,6 +56,8 @@ async function begin(client: pg.Client, beginning: Beginning): Promise<Setting> 
   if (beginning === 'nothing') return { userId, webhookId, key: 0 };
   const key = await create('c');
   if (beginning === 'two waiting') await create('d');
+  if (beginning === 'reserved')
+    await client.query("update conversations set workspace_node = 'here', reserved_for = 'here'");
   if (beginning === 'stopped')
     await run(stopConversation, { userId, id: 'c', reason: stopReason('user'), events: [event], at });
   if (beginning === 'running' || beginning === 'asking') {

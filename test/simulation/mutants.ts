@@ -3,7 +3,16 @@
 export interface Mutant {
   /** What is taken out. */
   readonly name: string;
-  readonly group: 'fence' | 'lease' | 'idempotency' | 'deadline' | 'outbox' | 'log' | 'messages' | 'lock';
+  readonly group:
+    | 'fence'
+    | 'lease'
+    | 'reservation'
+    | 'idempotency'
+    | 'deadline'
+    | 'outbox'
+    | 'log'
+    | 'messages'
+    | 'lock';
   /** Each text must be in its file, once. */
   readonly changes: readonly { readonly file: string; readonly from: string; readonly to: string }[];
   /** One of these must be broken; by a lock, one of these pairs of transactions on PostgreSQL. */
@@ -15,6 +24,7 @@ export interface Mutant {
 const runStore = 'src/conversations/run/store.ts';
 const claimStore = 'src/conversations/run/claimStore.ts';
 const sweepStore = 'src/conversations/sweep/store.ts';
+const reservationStore = 'src/conversations/sweep/reservationStore.ts';
 const createStore = 'src/conversations/create/store.ts';
 const keyStore = 'src/conversations/idempotency/store.ts';
 const lifecycleStore = 'src/conversations/lifecycle/store.ts';
@@ -33,6 +43,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['fenced-writer'],
+    seed: 66,
   },
   {
     name: 'the run id in the renewal of a lease',
@@ -69,7 +80,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['fenced-writer'],
-    seed: 36,
+    seed: 120,
   },
   {
     name: 'the run id in the count of uncaught errors',
@@ -95,7 +106,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['transaction-throws', 'allowed-states', 'outbox'],
-    seed: 91,
+    seed: 317,
   },
   {
     name: 'the number of a step, which makes it count once',
@@ -109,12 +120,12 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: sweepStore,
-        from: ".set(noRun)\n        .where('key', '=', key)\n        .where((e) => overdue(q, e, 'lease', times))",
-        to: ".set(noRun)\n        .where('key', '=', key)",
+        from: ".set(withoutRun(q))\n        .where('key', '=', key)\n        .where((e) => overdue(q, e, 'lease', times))",
+        to: ".set(withoutRun(q))\n        .where('key', '=', key)",
       },
     ],
     breaks: ['one-owner'],
-    seed: 48,
+    seed: 82,
   },
   {
     name: 'the last two seconds of every lease',
@@ -147,7 +158,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['one-owner'],
-    seed: 31,
+    seed: 36,
   },
   {
     name: 'that a lease counts from before its renewal was sent',
@@ -160,7 +171,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['one-owner'],
-    seed: 507,
+    seed: 585,
   },
   {
     name: 'the look-up of a repeated Idempotency-Key',
@@ -185,7 +196,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['lost-message'],
-    seed: 79,
+    seed: 261,
   },
   {
     name: 'the look-up of a repeated key of a message',
@@ -261,7 +272,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['wrong-answer'],
-    seed: 525,
+    seed: 532,
   },
   {
     name: 'which approval request an answer is for',
@@ -287,6 +298,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['deadline'],
+    seed: 73,
   },
   {
     name: 'the deadline for the whole start',
@@ -396,7 +408,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['unfinished-action'],
-    seed: 29,
+    seed: 47,
   },
   {
     name: 'the results of actions that were interrupted by a stop',
@@ -409,6 +421,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['unfinished-action'],
+    seed: 134,
   },
   {
     name: 'that messages of an interrupted turn are marked as repeated',
@@ -433,6 +446,7 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     breaks: ['lost-message'],
+    seed: 80,
   },
   {
     name: 'the record of what an agent was given',
@@ -447,13 +461,42 @@ export const mutants: readonly Mutant[] = [
     breaks: ['doubled-message', 'stuck', 'outbox'],
   },
   {
+    name: 'that a conversation which starts again is left to its machine',
+    group: 'reservation',
+    changes: [{ file: rowFile, from: "        ...(to === 'STARTING' ? reservation(q) : {}),\n", to: '' }],
+    breaks: ['home-machine'],
+  },
+  {
+    name: 'that a conversation whose run has ended is left to its machine',
+    group: 'reservation',
+    changes: [{ file: rowFile, from: '({ ...noRun, ...reservation(q) })', to: '(void q, noRun)' }],
+    breaks: ['home-machine'],
+  },
+  {
+    name: 'the longer time for a machine that has the only copy',
+    group: 'reservation',
+    changes: [
+      { file: 'src/conversations/reservation.ts', from: 'sql.lit(onlyCopyWaitMs)', to: 'sql.lit(0)' },
+    ],
+    breaks: ['home-machine'],
+    seed: 24,
+  },
+  {
+    name: 'the bound of the time for which a conversation is left to its machine',
+    group: 'reservation',
+    changes: [
+      { file: reservationStore, from: 'sql`and reserved_until', to: 'sql`and 1 = 0 and reserved_until' },
+    ],
+    breaks: ['deadline'],
+  },
+  {
     name: 'that only a conversation without a run is claimed',
     group: 'lock',
     changes: [
       {
         file: claimStore,
-        from: "run_id is null and status <> 'STOPPED'\n        order by user_id, key",
-        to: "status <> 'STOPPED'\n        order by user_id, key",
+        from: "run_id is null and status <> 'STOPPED'\n        order by",
+        to: "status <> 'STOPPED'\n        order by",
       },
     ],
     breaks: ['claim and claim'],
@@ -464,8 +507,8 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: claimStore,
-        from: "run_id is null and status <> 'STOPPED'\n        order by user_id, key",
-        to: 'run_id is null\n        order by key',
+        from: "run_id is null and status <> 'STOPPED'\n        order by",
+        to: 'run_id is null\n        order by key,',
       },
     ],
     breaks: ['stop and claim'],

@@ -12,6 +12,7 @@ import {
 import { claimConversation } from '../../src/conversations/run/claimStore.ts';
 import { recordRun, releaseRun, renewRun } from '../../src/conversations/run/store.ts';
 import { stopReason } from '../../src/conversations/states.ts';
+import { endReservations } from '../../src/conversations/sweep/reservationStore.ts';
 import { releaseExpired, stopOverdue } from '../../src/conversations/sweep/store.ts';
 import { eventText, userMessage } from '../../src/events/shapes.ts';
 import { claimDeliveries } from '../../src/webhooks/outboxStore.ts';
@@ -27,8 +28,11 @@ export interface Setting {
   readonly key: number;
 }
 
-/** `waiting`: one conversation waits for a worker. `running`: the run `r` has it, with a lease that is over. */
-export type Beginning = 'nothing' | 'waiting' | 'two waiting' | 'running' | 'asking' | 'stopped';
+/**
+ * `waiting`: one conversation waits for a worker. `reserved`: the same, for the machine `here`, for too long. `running`: the run `r` has it, with a lease that
+ * is over.
+ */
+export type Beginning = 'nothing' | 'waiting' | 'reserved' | 'two waiting' | 'running' | 'asking' | 'stopped';
 
 export interface Ending {
   readonly results: readonly [unknown, unknown];
@@ -55,9 +59,13 @@ const id = 'c';
 const events = (text: string) => [eventText(userMessage(text, []), at)];
 const idempotency = { keyHash: 'k', ttlMs: 60_000 };
 
-const claim = (runId: string, userRunsMax = 0): Call => ({
+const claim = (runId: string, userRunsMax = 0, nodeId?: string): Call => ({
   transaction: claimConversation,
-  input: { runId, owner: runId, leaseMs: 60_000, userRunsMax },
+  input: { runId, owner: runId, nodeId, leaseMs: 60_000, userRunsMax },
+});
+const endReservation = ({ key }: Setting): Call => ({
+  transaction: endReservations,
+  input: { keys: [key], userRunsMax: 0 },
 });
 const create = (userId: number, more: object = {}): Call => ({
   transaction: createConversation,
@@ -154,6 +162,28 @@ export const pairs: readonly Pair[] = [
     beginning: 'two waiting',
     calls: () => [claim('a', 1), claim('b', 1)],
     alsoAllowed: oneOwner,
+  },
+  {
+    name: 'claim and end of a reservation',
+    beginning: 'reserved',
+    calls: (s) => [claim('a', 0, 'here'), endReservation(s)],
+    // The worker looks again when it is told of the end.
+    alsoAllowed: ({ results: [claimed, ended] }) => claimed === undefined && ended === 1,
+  },
+  {
+    name: 'claim of another machine and end of a reservation',
+    beginning: 'reserved',
+    calls: (s) => [claim('a', 0, 'there'), endReservation(s)],
+  },
+  {
+    name: 'end and end of a reservation',
+    beginning: 'reserved',
+    calls: (s) => [endReservation(s), endReservation(s)],
+  },
+  {
+    name: 'stop and end of a reservation',
+    beginning: 'reserved',
+    calls: (s) => [stop(s), endReservation(s)],
   },
   {
     name: 'create and create',

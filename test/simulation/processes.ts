@@ -16,6 +16,7 @@ import type { Database } from '../../src/db/transaction.ts';
 import type { Vault } from '../../src/encryption/vault.ts';
 import { AppError } from '../../src/errors.ts';
 import { createLivePartials } from '../../src/events/partials/livePartials.ts';
+import { createNodes } from '../../src/nodes/service.ts';
 import type { OutgoingFetch } from '../../src/outgoing/fetch.ts';
 import { type Clock, timestamp } from '../../src/process/clock.ts';
 import type { RunInputs } from '../../src/runs/inputs.ts';
@@ -68,6 +69,8 @@ interface ProcessOptions {
   readonly waitingMax: number;
   /** Whether it is the only process, and may release what an earlier one left. */
   readonly isAlone: boolean;
+  /** Called when the files of a conversation are there. */
+  readonly onWorkspace: (conversation: ClaimedConversation) => void;
   /** How often it was started before. */
   readonly starts: number;
 }
@@ -81,6 +84,8 @@ export interface SimProcess {
   readonly actor: Actor;
   /** Undefined if it does not answer requests. */
   readonly services: Services | undefined;
+  /** Whether its worker could take another conversation. */
+  hasFreeSlot(): boolean;
   /** Ends at once, without any last word. */
   kill(): void;
   /** Ends in order, as after SIGTERM. */
@@ -191,10 +196,27 @@ export function startProcess(options: ProcessOptions): SimProcess {
     cancelMs,
     onBackgroundError,
     ...agents,
+    openEnvironment: async (...given: Parameters<typeof agents.openEnvironment>) => {
+      const environment = await agents.openEnvironment(...given);
+      options.onWorkspace(given[1].conversation);
+      return environment;
+    },
   } as unknown as AgentDependencies;
   const ready = options.isAlone
     ? database.run(releaseAll, { at: timestamp(clock) }).catch(onBackgroundError)
     : Promise.resolve();
+  const nodes = createNodes({
+    database,
+    vault,
+    nodeId: machine.name,
+    processId: name,
+    serves: plan.answersRequests,
+    takesWork: slots > 0,
+    isCluster: !options.isAlone,
+    clock,
+    onBackgroundError,
+  });
+  void nodes.register(`http://${name}`).catch(onBackgroundError);
   const worker =
     slots === 0
       ? undefined
@@ -202,6 +224,7 @@ export function startProcess(options: ProcessOptions): SimProcess {
           database,
           runAgent: createRunAgent(dependencies),
           owner: name,
+          nodeId: machine.name,
           nextId,
           slots,
           userRunsMax: options.userRunsMax,
@@ -226,6 +249,7 @@ export function startProcess(options: ProcessOptions): SimProcess {
     database,
     isFull: () => worker?.isFull() ?? false,
     userRunsMax: options.userRunsMax,
+    nodeId: machine.name,
     onBackgroundError,
     times: { ...sweepTimes, unattendedMs: options.unattendedMs },
     clock: { ...clock, every: (ms, work) => clock.every(ms * slowdown, work) },
@@ -243,11 +267,15 @@ export function startProcess(options: ProcessOptions): SimProcess {
     plan,
     actor,
     services,
+    hasFreeSlot: () => actor.isAlive && worker !== undefined && !worker.isFull(),
     kill,
     stop: async () => {
+      worker?.stopClaiming();
+      await nodes.leave();
       await worker?.close();
       await sweep.close();
       await deliveries?.close();
+      await nodes.close();
       kill();
     },
   };

@@ -1,6 +1,7 @@
 // One simulation: a seed chooses the cluster, its users and its faults. After a while all faults end, everything must
 // come to rest, and one last message to each conversation must be answered.
 import { loadProfiles } from '../../src/agents/profiles.ts';
+import type { ClaimedConversation } from '../../src/conversations/run/claimStore.ts';
 import type { Database } from '../../src/db/transaction.ts';
 import { openVault, type Vault } from '../../src/encryption/vault.ts';
 import type { Principal } from '../../src/keys/principal.ts';
@@ -91,6 +92,17 @@ function planCluster(world: World): { plans: ProcessPlan[]; machines: Machine[];
   return { plans, machines, sends };
 }
 
+/** What matters of a snapshot: that there is one. */
+function storeSnapshot(store: Store, { key, user_id, id }: ClaimedConversation): void {
+  store.select(
+    `insert into snapshots (id, conversation_key, user_id, conversation_id, sealed, blob, created_at)
+     values (hex(randomblob(8)), ?, ?, ?, '', 'blob', 0) on conflict do nothing`,
+    key,
+    user_id,
+    id,
+  );
+}
+
 export async function simulate(bench: Bench, seed: number, { keepAll = false } = {}): Promise<Result> {
   const { store, vault } = bench;
   const world = createWorld(seed, { keepAll });
@@ -117,6 +129,8 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
     onCommit: (by) => cluster.onCommit(by),
   });
   const unattendedMs = random.chance(0.3) ? 8_000 : 0;
+  const hasSnapshots = world.random.fork('snapshots').chance(0.5);
+  const userRunsMax = random.chance(0.3) ? random.between(1, 2) : 0;
   const shared = {
     world,
     connections,
@@ -125,10 +139,13 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
     owners: checker,
     agentFaults: () => faults.agents,
     fetchOf: receiver.fetchOf,
-    userRunsMax: random.chance(0.3) ? random.between(1, 2) : 0,
+    userRunsMax,
     unattendedMs,
     waitingMax: random.chance(0.1) ? 2 : 0,
     isAlone: plans.length === 1,
+    onWorkspace: (conversation: ClaimedConversation) => {
+      if (hasSnapshots) storeSnapshot(store, conversation);
+    },
   };
   const cluster: Cluster = createCluster({
     world,
@@ -160,7 +177,10 @@ export async function simulate(bench: Bench, seed: number, { keepAll = false } =
 
   function watchDeadlines(calmSince: number): void {
     world.after(1_000, undefined, () => {
-      checkDeadlines([...checker.rows().values()], { now: world.now(), calmSince, unattendedMs });
+      const rows = [...checker.rows().values()];
+      checkDeadlines(rows, { now: world.now(), calmSince, unattendedMs });
+      const isFree = cluster.processes().some((process) => process.hasFreeSlot());
+      checker.machines.checkWaiting(rows, isFree, userRunsMax);
       watchDeadlines(calmSince);
     });
   }

@@ -32,9 +32,14 @@ export function openStore(): Store {
   const { statement, execute, drive } = createSqliteDriver(connection);
   drive(migrate(queries));
   connection.exec('pragma foreign_keys = on');
-  const tables = (
-    statement("select name from sqlite_schema where type = 'table'").all() as { name: string }[]
-  ).filter(({ name }) => !keptTables.has(name));
+  const tables =
+    // Not the tables in which SQLite itself stores the search index.
+    (
+      statement(
+        `select name from sqlite_schema where type = 'table'
+         and name not in (select name from pragma_table_list where type = 'shadow')`,
+      ).all() as { name: string }[]
+    ).filter(({ name }) => !keptTables.has(name));
   const countChanges = connection.prepare('select total_changes() as count');
 
   function drivePart<Out>(steps: Steps<Out>) {

@@ -9,7 +9,7 @@ const outputBytesMax = 1_000_000;
 const failureCharsMax = 500;
 
 /** The npm that runs this test, or the one in PATH. */
-function npmProgram(): string {
+export function npmProgram(): string {
   const running = process.env['npm_execpath'];
   if (running?.endsWith('npm-cli.js')) return running;
   for (const folder of (process.env['PATH'] ?? '').split(delimiter))

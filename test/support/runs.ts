@@ -78,7 +78,7 @@ export interface Info {
 export interface RunsOptions {
   readonly kind?: DatabaseKind;
   readonly flags?: readonly string[];
-  readonly sandbox?: 'process' | 'bubblewrap' | 'auto';
+  readonly sandbox?: 'process' | 'bubblewrap' | 'docker' | 'kubernetes' | 'auto';
   readonly env?: Record<string, string>;
   readonly times?: AppOptions['times'];
   /** Settings of the owner beside the agent. */

@@ -9,7 +9,7 @@ import { type OpenSandbox, openSandbox } from '../../src/sandbox/openSandbox.ts'
 import { probeBubblewrap } from '../../src/sandbox/probe.ts';
 import type { ProcessRecords } from '../../src/sandbox/processRecords.ts';
 import { type RunOutcome, runToEnd } from '../../src/sandbox/runToEnd.ts';
-import type { SandboxEngine, SandboxSpec } from '../../src/sandbox/sandbox.ts';
+import type { HostEngine, SandboxEngine, SandboxSpec } from '../../src/sandbox/sandbox.ts';
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
@@ -24,7 +24,7 @@ const probed = await probeBubblewrap({ hidden: [hiddenFolder], folder: tmpdir(),
 /** Why tests with bubblewrap are skipped here; false if they are not. */
 export const noBubblewrap: string | false = 'fault' in probed ? probed.fault : false;
 
-export function bubblewrap(): SandboxEngine {
+export function bubblewrap(): HostEngine {
   if ('fault' in probed) throw new Error(probed.fault);
   return probed.engine;
 }
@@ -106,3 +106,17 @@ export function longSleep(): string {
 
 export const sleeps = (argument: string) =>
   commandLines().filter((line) => line === `sleep ${argument}`).length;
+
+/** A program of Node that prints whether the host and port in AT can be reached. */
+export const tryToConnect = `
+const [host, port] = process.env.AT.split(' ');
+require('node:net').connect({ host, port: Number(port) })
+  .on('connect', () => { console.log('connected'); process.exit(); })
+  .on('error', (error) => { console.log(error.code); process.exit(); })`;
+
+/** A program of Node that asks the bridge for a connection to AT, and prints the first line of its answer. */
+export const tryTheProxy = `
+const socket = require('node:net').connect(3128, '127.0.0.1');
+socket.write('CONNECT ' + process.env.AT + ' HTTP/1.1\\r\\nProxy-Authorization: Basic ' + process.env.TOKEN + '\\r\\n\\r\\n');
+socket.on('data', (text) => { console.log(String(text).split('\\r\\n')[0]); process.exit(); });
+socket.on('error', (error) => { console.log(error.code); process.exit(); });`;

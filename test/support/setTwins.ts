@@ -67,7 +67,7 @@ export async function dumpTwin({ database, userIds }: Twin): Promise<unknown> {
     const user = 'array_position($1, user_id) as "user"';
     return {
       conversations: await read(
-        `select ${user}, to_jsonb(c) - '{key,user_id,created_at,updated_at,active_at,lease_until}'::text[] as columns,
+        `select ${user}, to_jsonb(c) - '{key,user_id,created_at,updated_at,active_at,lease_until,reserved_until}'::text[] as columns,
            active_at is null as never_active, lease_until is null as no_lease, updated_at >= created_at as in_order
          from conversations c where user_id = any($1) order by 1, id`,
       ),

@@ -81,7 +81,6 @@ export function createSnapshotBench(t: After, engine: SandboxEngine = processEng
       box,
       known: new Map(known.map((piece) => [piece.digest, piece])),
       folder: spool,
-      heard: 0,
       now: Date.now,
       signal,
     });

@@ -1,11 +1,12 @@
 // Two machines with one database and one snapshot store, of which one is lost.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { markerFolder } from '../../src/workspaces/snapshots/marker.ts';
 import { createStorage, type StorageLocation, type TestStorage } from './databases.ts';
 import { inspect } from './inspect.ts';
-import { type Runs, type RunsOptions, startRuns } from './runs.ts';
+import { type Runs, type RunsOptions, startRuns, type TestEvent } from './runs.ts';
 import { until } from './until.ts';
 
 interface After {
@@ -22,11 +23,13 @@ export interface Cluster {
   /** Starts a service with a data folder of its own. */
   startMachine(options?: RunsOptions): Promise<Machine>;
   /** Starts it again with the same data folder. */
-  restartMachine(machine: Machine): Promise<Machine>;
+  restartMachine(machine: Machine, options?: RunsOptions): Promise<Machine>;
   /** Creates a conversation whose first turn runs the command, and waits for its snapshot. */
   createStored(machine: Machine, command: string, more?: Record<string, unknown>): Promise<string>;
   /** Waits until a snapshot of the conversation with these turns is complete. */
   stored(id: string, heard?: number): Promise<void>;
+  /** The columns `blob` and `heard` of its last complete snapshot. */
+  pointer(id: string): Promise<Record<string, unknown> | undefined>;
   /** All blobs in the store. */
   blobs(): string[];
 }
@@ -57,6 +60,13 @@ export async function createCluster(
     const runs = await startRuns({ ...options, storage: machine, env: { ...common, ...options.env } }, t);
     return { ...runs, storage: machine };
   }
+  async function pointer(id: string): Promise<Record<string, unknown> | undefined> {
+    const [row] = await inspect(
+      latest,
+      `select blob, heard from snapshots where conversation_id = '${id}' and blob is not null and removed_at is null`,
+    );
+    return row;
+  }
   async function stored(id: string, heard = 1): Promise<void> {
     await until(
       'the snapshot is complete',
@@ -80,11 +90,12 @@ export async function createCluster(
     store,
     blobs: () =>
       readdirSync(store, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
+        .filter((entry) => entry.isFile() && basename(entry.parentPath) !== markerFolder)
         .map((entry) => join(entry.parentPath, entry.name)),
     startMachine: (options) =>
       start({ ...storage, dataDir: temporaryFolder(t), remove: async () => {} }, options),
-    restartMachine: (machine) => start(machine.storage),
+    restartMachine: (machine, options) => start(machine.storage, options),
+    pointer,
     stored,
     createStored: async (machine, command, more) => {
       const id = await machine.create(`really-run ${command}`, more);
@@ -94,3 +105,25 @@ export async function createCluster(
     },
   };
 }
+
+/** The notices about snapshots. */
+export function snapshotNotices(events: readonly TestEvent[]): string[] {
+  const ids = events.map(({ extras }) => String(extras?.['notice_id'] ?? ''));
+  return ids.filter((id) => id.startsWith('SNAPSHOT_'));
+}
+
+/** Starts a conversation that cannot have its files, and returns why. */
+export async function stopsWithFault({ start, info }: Machine, id: string): Promise<string> {
+  await start(id);
+  const { stop_reason: reason } = await until('it has stopped', async () => {
+    const found = await info(id);
+    return found.stop_reason?.code === 'workspace_error' && found;
+  });
+  return reason?.message ?? '';
+}
+
+/** Commands that create files of all kinds and show them, and what the latter prints. */
+export const makeFiles =
+  'echo one >a.txt; mkdir -p d; echo two >d/b.txt; git add a.txt; echo kept >"$HOME/kept"';
+export const showFiles = 'cat a.txt d/b.txt "$HOME/kept"; git status --short';
+export const shownFiles = 'one\ntwo\nkept\nA  a.txt\n?? d/\n';

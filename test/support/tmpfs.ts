@@ -10,10 +10,10 @@ interface Tmpfs {
 }
 
 /** Throws if this process may not mount. */
-export function mountTmpfs(inodes: number): Tmpfs {
+export function mountTmpfs(inodes: number, size = '1g'): Tmpfs {
   const folder = mkdtempSync(join(tmpdir(), 'parley-tmpfs-'));
   try {
-    const options = `size=1g,nr_inodes=${inodes},mode=700`;
+    const options = `size=${size},nr_inodes=${inodes},mode=700`;
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
   } catch (error) {
     rmdirSync(folder);

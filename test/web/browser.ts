@@ -8,8 +8,8 @@ import { launchBrowser } from '../support/chromium.ts';
 const waitMs = 60_000;
 
 export interface TestBrowser {
-  /** Opens a tab with its own storage. Requests to other hosts than that of `url` fail the test. */
-  open(t: Cleanup, url: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Opens a tab with its own storage. Requests to other hosts than those of the URLs fail the test. */
+  open(t: Cleanup, url: string | readonly string[], options?: BrowserContextOptions): Promise<Page>;
 }
 
 interface Cleanup {
@@ -20,13 +20,13 @@ interface Cleanup {
 const expected = /Failed to load resource/;
 
 /** Collects errors and requests to other hosts. The list must be empty at the end. */
-function watch(page: Page, url: string): () => string[] {
+function watch(page: Page, urls: readonly string[]): () => string[] {
   const faults: string[] = [];
-  const { origin } = new URL(url);
+  const origins = new Set(urls.map((url) => new URL(url).origin));
   page.on('request', (request) => {
     const { protocol, origin: target } = new URL(request.url());
     const isLocal = protocol === 'data:' || protocol === 'blob:';
-    if (!isLocal && target !== origin) faults.push(`The page sent a request to ${target}.`);
+    if (!isLocal && !origins.has(target)) faults.push(`The page sent a request to ${target}.`);
   });
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
@@ -35,7 +35,12 @@ function watch(page: Page, url: string): () => string[] {
   return () => faults;
 }
 
-async function openTab(browser: Browser, t: Cleanup, url: string, options: BrowserContextOptions) {
+async function openTab(
+  browser: Browser,
+  t: Cleanup,
+  urls: readonly string[],
+  options: BrowserContextOptions,
+) {
   const context = await browser.newContext({
     locale: 'en-GB',
     viewport: { width: 1280, height: 860 },
@@ -45,7 +50,7 @@ async function openTab(browser: Browser, t: Cleanup, url: string, options: Brows
   });
   context.setDefaultTimeout(waitMs);
   const page = await context.newPage();
-  const faults = watch(page, url);
+  const faults = watch(page, urls);
   t.after(async () => {
     await context.close();
     assert.deepEqual(faults(), []);
@@ -60,7 +65,7 @@ export function useBrowser(options: Parameters<typeof launchBrowser>[0] = {}): T
   return {
     open: async (t, url, context = {}) => {
       launched ??= launchBrowser(options);
-      return openTab(await launched, t, url, context);
+      return openTab(await launched, t, [url].flat(), context);
     },
   };
 }

@@ -23,6 +23,20 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     return { service, page, settings };
   }
 
+  it('says that the API key of the operator is used, until the user has one', async (t) => {
+    const { service, page } = await open(t, 'model');
+    const json = { llm_model: 'xai/grok-4', llm_api_key: 'sk-canary-of-the-operator' };
+    await service.ask('/api/defaults', { method: 'PATCH', json });
+    await page.reload();
+    const note = page.getByText('Not set: the API key of the operator of this service is used.');
+    await note.waitFor();
+    assert.ok(!(await page.content()).includes('sk-canary'));
+    await service.ask('/api/settings', { json: { llm_api_key: 'sk-own' } });
+    await page.reload();
+    await page.locator('.section').first().waitFor();
+    await note.waitFor({ state: 'detached' });
+  });
+
   it('stores, replaces and removes API keys of model providers, and never shows one', async (t) => {
     const { service, page } = await open(t, 'model');
     const isSet = async () => (await service.ask('/api/provider-keys/xai')).body.is_set;

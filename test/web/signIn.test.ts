@@ -45,6 +45,13 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   });
 
+  it('names the file of the owner key on the machine of the service', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await page.goto(service.url);
+    await page.getByText('stores it in data/owner.key').waitFor();
+  });
+
   it('shows that the key of a link is invalid', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);

@@ -6,6 +6,7 @@ import { ErrorBoundary } from './components/ErrorBoundary.tsx';
 import { Conversation } from './conversation/Conversation.tsx';
 import { Home } from './home/Home.tsx';
 import { Layout } from './layout/Layout.tsx';
+import { FinishSignIn } from './session/ProviderButton.tsx';
 import { ReplaceKeyDialog } from './session/ReplaceKeyDialog.tsx';
 import { SignInForm } from './session/SignInForm.tsx';
 import { SessionProvider, SignInProvider, useSignIn } from './session/session.tsx';
@@ -71,8 +72,9 @@ function SafeScreens() {
 }
 
 function RequireSignIn({ children }: { readonly children: ReactNode }) {
-  const { key, keyToCheck, offeredKey } = useSignIn();
+  const { key, keyToCheck, offeredKey, answer } = useSignIn();
   if (key === undefined && keyToCheck !== undefined) return null;
+  if (key === undefined && answer !== undefined) return <FinishSignIn answer={answer} />;
   if (key === undefined) return offeredKey === undefined ? <SignInForm /> : <ReplaceKeyDialog />;
   return (
     <>

@@ -43,7 +43,7 @@ describe('a response that breaks off', () => {
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), 'x\n');
     assert.equal(bench.ended().length, 1);
-    assert.match(thoughts(bench), /was interrupted\. Trying again/);
+    assert.match(thoughts(bench), /was interrupted\. Trying again\.\n\n/);
   });
 
   it('is not requested again after a cancellation, and the history is complete', async (t) => {

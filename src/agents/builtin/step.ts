@@ -138,7 +138,7 @@ export async function takeStep(needs: StepNeeds): Promise<Step> {
     } catch (error) {
       if (needs.signal.aborted) throw error instanceof StepStopped ? error : new StepStopped('');
       if (!isTemporary(error) || attempt === attemptsMax) throw toStepError(error, attempt);
-      const content = words('The response of the model was interrupted. Trying again.');
+      const content = words('The response of the model was interrupted. Trying again.\n\n');
       await needs.client.send({ sessionUpdate: 'agent_thought_chunk', content });
       await pause(retryMs * 2 ** (attempt - 1), undefined, { signal: needs.signal }).catch(() => {
         throw new StepStopped('');

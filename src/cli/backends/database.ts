@@ -16,11 +16,16 @@ import { readCommandConfig } from '../connection/dataFolder.ts';
 /** In the audit, this stands for a key: whoever can open the database needs none. */
 export const commandLine = 'command-line';
 
-export async function withDatabase<Out>(
-  work: (database: Database, config: Config) => Promise<Out>,
-  { mayCreate = false }: { mayCreate?: boolean } = {},
-): Promise<Out> {
-  process.umask(0o077);
+/** PostgreSQL is only known when it answers. */
+function hasDatabase({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl !== undefined || existsSync(join(dataDir, 'parley.db'));
+}
+
+/**
+ * The configuration of a command that works on the local database. Throws a RefusalError if the user seems to mean another
+ * machine, or if there is no database and the command may not create one.
+ */
+export function readLocalConfig({ mayCreate = false }: { mayCreate?: boolean } = {}): Config {
   const config = readCommandConfig();
   const { databaseUrl, dataDir } = config;
   const { isLocal, context } = serviceAddress();
@@ -32,9 +37,23 @@ export async function withDatabase<Out>(
           : `the current context "${context.name}" names another machine: run "${commandName} contexts local"`
       }, or run this command on that machine.`,
     );
-  if (databaseUrl === undefined && !mayCreate && !existsSync(join(dataDir, 'parley.db')))
+  if (!mayCreate && !hasDatabase(config))
     throw new RefusalError(
       `There is no database in ${dataDir}. Run this command where the service runs, or set PARLEY_DATA_DIR to its data folder.`,
+    );
+  return config;
+}
+
+/** A command that creates the database says so, because the service may use another one. */
+export async function withDatabase<Out>(
+  work: (database: Database, config: Config) => Promise<Out>,
+  options: { mayCreate?: boolean } = {},
+): Promise<Out> {
+  process.umask(0o077);
+  const config = readLocalConfig(options);
+  if (!hasDatabase(config))
+    process.stderr.write(
+      `There is no database in ${config.dataDir}, so this command creates it. If a service uses another data folder, repeat the command with PARLEY_DATA_DIR.\n`,
     );
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});

@@ -1,8 +1,9 @@
 // Keys for the commands: over HTTP if the user named a service, otherwise in the local database.
 import type { CreatedKey, KeyRecord, NewKey } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
-import { chooseScopes, issueKey, toRecord } from '../../keys/service.ts';
+import { chooseScopes, issueKey, toRecord } from '../../keys/issue.ts';
 import { listKeys, revokeKey } from '../../keys/store.ts';
+import { dependsOnUsers } from '../../outgoing/privateAddresses.ts';
 import { commandName } from '../../process/program.ts';
 import { ownerName } from '../../users/owner.ts';
 import { hasOneUser } from '../../users/store.ts';
@@ -11,8 +12,8 @@ import { commandLine, withDatabase } from './database.ts';
 
 interface Creation {
   readonly key: CreatedKey;
-  /** Whether the key created the second user. */
-  readonly isSecondUser: boolean;
+  /** Whether the key created the second user, and private addresses are therefore off from now on. */
+  readonly turnsOffPrivate: boolean;
 }
 
 interface KeyBackend {
@@ -24,7 +25,7 @@ interface KeyBackend {
 function atService(): KeyBackend {
   const { keys } = connect();
   return {
-    create: async (key) => ({ key: await keys.create(key), isSecondUser: false }),
+    create: async (key) => ({ key: await keys.create(key), turnsOffPrivate: false }),
     list: async () => (await keys.list()).keys,
     revoke: (id) => keys.revoke(id),
   };
@@ -34,7 +35,7 @@ const inDatabase: KeyBackend = {
   create: ({ kind = 'session', user: userName = ownerName, name, scopes, expires_at: expires, bearer }) => {
     const grant = {
       kind,
-      userName,
+      owner: { name: userName },
       name,
       scopes: chooseScopes(kind, scopes),
       expiresAt: expires == null ? null : Date.parse(expires),
@@ -42,10 +43,11 @@ const inDatabase: KeyBackend = {
       by: commandLine,
     };
     return withDatabase(
-      async (database) => {
+      async (database, config) => {
         const alone = await database.run(hasOneUser, null);
         const key = await issueKey(database, grant);
-        return { key, isSecondUser: alone && !(await database.run(hasOneUser, null)) };
+        const isSecond = alone && !(await database.run(hasOneUser, null));
+        return { key, turnsOffPrivate: isSecond && dependsOnUsers(config) };
       },
       { mayCreate: true },
     );

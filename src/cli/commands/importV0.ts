@@ -6,6 +6,7 @@ import { createImports } from '../../conversations/import/service.ts';
 import type { Database } from '../../db/transaction.ts';
 import { openVault } from '../../encryption/vault.ts';
 import { RefusalError } from '../../errors.ts';
+import { dependsOnUsers } from '../../outgoing/privateAddresses.ts';
 import { createSecrets } from '../../secrets/service.ts';
 import { createSettings } from '../../settings/service.ts';
 import { findSettings } from '../../settings/store.ts';
@@ -80,16 +81,17 @@ async function openTargets(database: Database, config: Config, dryRun: boolean):
 async function withTargets(
   dryRun: boolean,
   work: (open: OpenTarget) => Promise<ImportReport>,
-): Promise<{ readonly report: ImportReport; readonly isSecondUser: boolean }> {
+): Promise<{ readonly report: ImportReport; readonly turnsOffPrivate: boolean }> {
   const { databaseUrl, dataDir } = readCommandConfig();
   if (dryRun && databaseUrl === undefined && !existsSync(join(dataDir, 'parley.db')))
-    return { report: await work(async () => createDryTarget(undefined)), isSecondUser: false };
+    return { report: await work(async () => createDryTarget(undefined)), turnsOffPrivate: false };
   return withDatabase(
     async (database, config) => {
       const open = await openTargets(database, config, dryRun);
       const wasAlone = await database.run(hasOneUser, null);
       const report = await work(open);
-      return { report, isSecondUser: wasAlone && !(await database.run(hasOneUser, null)) };
+      const isSecond = wasAlone && !(await database.run(hasOneUser, null));
+      return { report, turnsOffPrivate: isSecond && dependsOnUsers(config) };
     },
     { mayCreate: !dryRun },
   );
@@ -104,7 +106,7 @@ export const importV0: Handler<typeof importV0Command> = async ({ args, options 
   const number = (value: number) => value.toLocaleString('en');
 
   return untilInterrupted(['SIGINT', 'SIGTERM'], async (signal) => {
-    const { report, isSecondUser } = await withTargets(dryRun, (openTarget) =>
+    const { report, turnsOffPrivate } = await withTargets(dryRun, (openTarget) =>
       importFileStore({
         ...{ found, folder, dryRun, openTarget, signal, nowMs: Date.now() },
         agentNames: agentNamesIn(readCommandConfig()),
@@ -117,7 +119,7 @@ export const importV0: Handler<typeof importV0Command> = async ({ args, options 
       }),
     ).finally(bar.end);
     printImportReport(output, report);
-    if (isSecondUser) output.note(secondUserNote);
+    if (turnsOffPrivate) output.note(secondUserNote);
     if (report.interrupted) {
       output.note('Interrupted. Run the same command again to continue.\n');
       return exitOfSignal(signal.reason as NodeJS.Signals);

@@ -43,7 +43,7 @@ export const createKey: Handler<typeof keysCreateCommand> = async ({ options }) 
     );
   if (user !== undefined) checkValue('--user', UserName, user);
   checkValue('--name', KeyName, name);
-  const { key: created, isSecondUser } = await keyBackend().create({
+  const { key: created, turnsOffPrivate } = await keyBackend().create({
     kind,
     name,
     bearer,
@@ -52,7 +52,7 @@ export const createKey: Handler<typeof keysCreateCommand> = async ({ options }) 
     ...(user === undefined ? {} : { user }),
   });
   process.stdout.write(`${plainLine(created.key)}\n`);
-  if (isSecondUser) process.stderr.write(secondUserNote);
+  if (turnsOffPrivate) process.stderr.write(secondUserNote);
   const what = created.kind === 'session' ? 'an API key' : 'a bearer token';
   const about = `This is ${what} for ${created.user}, with id ${created.id} and scopes ${created.scopes.join(' ')}.`;
   process.stderr.write(`${plainLine(about)} It is not shown again.\n`);

@@ -63,12 +63,15 @@ function printTable(infos: readonly ConversationInfo[], output: Output): void {
 
 export const list: Handler<typeof listCommand> = async ({ options }) => {
   const output = createOutput(options);
-  const { repo, search, status } = options;
+  const { repo, search, status, archived, pinned, unread } = options;
   const max = limitOf(options.limit);
   const filter: ListFilter = {
     ...(status === undefined ? {} : { status: status.toUpperCase() as ConversationStatus }),
     ...(repo === undefined ? {} : { selected_repository: repo }),
     ...(search === undefined ? {} : { q: search }),
+    ...(archived && { archived }),
+    ...(pinned && { pinned }),
+    ...(unread && { unread }),
   };
   const infos: ConversationInfo[] = [];
   let left = max;

@@ -1,4 +1,4 @@
-// `parley cancel`, `stop`, `start`, `rm`, `rename` and `change`.
+// `parley cancel`, `stop`, `start`, `rm`, `rename`, `archive`, `pin` and `change`.
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { plainLine } from '../../text/plainText.ts';
@@ -6,8 +6,10 @@ import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type {
+  archiveCommand,
   cancelCommand,
   changeCommand,
+  pinCommand,
   removeCommand,
   renameCommand,
   startCommand,
@@ -117,6 +119,24 @@ export const rename: Handler<typeof renameCommand> = async ({ args, options }) =
   if (output.isJson) output.json({ conversation_id: id, success: true });
   else output.text(`Renamed: ${plainLine(title)}  ${output.style('dim', id)}\n`);
   return exits.done;
+};
+
+export const archive: Handler<typeof archiveCommand> = async ({ args, options }) => {
+  const parley = connect();
+  const conversations = await getAll(parley, args.id);
+  const archived = !options.undo;
+  const act = (id: string) => parley.conversations.update(id, { archived });
+  const done = archived ? 'Archived' : 'Unarchived';
+  return changeAll({ parley, output: createOutput(options), conversations, done, act });
+};
+
+export const pin: Handler<typeof pinCommand> = async ({ args, options }) => {
+  const parley = connect();
+  const conversations = await getAll(parley, args.id);
+  const pinned = !options.undo;
+  const act = (id: string) => parley.conversations.update(id, { pinned });
+  const done = pinned ? 'Pinned' : 'Unpinned';
+  return changeAll({ parley, output: createOutput(options), conversations, done, act });
 };
 
 /** In the place of a value, for the one in the settings. */

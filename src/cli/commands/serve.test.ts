@@ -17,6 +17,7 @@ const app: App = {
   databaseKind: 'sqlite',
   sandbox: 'Agents run in a sandbox.',
   limitsNote: undefined,
+  snapshots: undefined,
   privateAddressNote: undefined,
   stop: async () => {},
   hurry: () => {},
@@ -42,6 +43,15 @@ describe('the banner', () => {
     assert.ok(shown.includes(`X-Session-API-Key: $(cat ${file})`));
   });
 
+  it('shows whole paths if the service was started in the root folder', (t) => {
+    const folder = process.cwd();
+    t.after(() => process.chdir(folder));
+    process.chdir('/');
+    const shown = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config, false);
+    assert.ok(shown.includes(`Owner key: written to ${file}`));
+    assert.ok(shown.includes('data in /tmp/parley-banner)'));
+  });
+
   it('says how to choose a model if that is needed', () => {
     assert.match(
       banner({ ...app, needsModel: true }, config, true),
@@ -60,6 +70,23 @@ describe('the banner', () => {
   it('warns of limits that do not hold', () => {
     const shown = banner({ ...app, limitsNote: 'Nothing limits memory of agents.' }, config, true);
     assert.match(shown, /^ {2}Agents run in a sandbox\.\n {2}Warning: Nothing limits memory of agents\.$/m);
+  });
+
+  it('says where snapshots are stored, or warns that they cannot be', () => {
+    const line = (sentence: string, isFault: boolean) =>
+      banner({ ...app, snapshots: { sentence, isFault } }, config, false).split('\n')[2];
+    assert.equal(line('They are stored.', false), '  They are stored.');
+    assert.equal(line('They cannot be stored.', true), '  Warning: They cannot be stored.');
+  });
+
+  it('says which key other machines on PostgreSQL need, unless the environment has it', () => {
+    const env = { PARLEY_DATA_DIR: '/tmp/parley-banner', DATABASE_URL: 'postgres://h/d' };
+    const same = 'set PARLEY_SECRET_KEY there to that in /tmp/parley-banner/secret.key.';
+    const shown = (more: Record<string, string>) =>
+      banner({ ...app, databaseKind: 'postgres' }, readConfig({ ...env, ...more }), false);
+    for (const role of ['all', 'worker']) assert.ok(shown({ PARLEY_ROLE: role }).includes(same), role);
+    assert.ok(!shown({ PARLEY_SECRET_KEY: '11'.repeat(32) }).includes('secret.key'));
+    assert.ok(!banner(app, config, false).includes('secret.key'));
   });
 
   it('says that commands need the DATABASE_URL of the service, and does not repeat it', () => {

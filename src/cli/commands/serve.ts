@@ -1,5 +1,5 @@
 // `parley serve`: runs the service until it is told to stop.
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Logger } from 'pino';
 import { type App, startApp } from '../../app.ts';
 import {
@@ -22,9 +22,11 @@ import { handleUncaught } from '../uncaught.ts';
 
 const lingerMs = 500;
 
+/** Services start in the root folder, where a relative path would only look strange. */
 function shownFile(file: string): string {
-  const short = relative(process.cwd(), file);
-  return short.startsWith('..') ? file : `./${short}`;
+  const folder = process.cwd();
+  const short = relative(folder, file);
+  return folder === '/' || short.startsWith('..') ? file : `./${short}`;
 }
 
 /** The owner's API key for a shell: the key itself if it is shown, otherwise a command that reads its file. */
@@ -54,21 +56,32 @@ function ownerKeyLines({ ownerKey }: App, config: Config, shownKey: string | und
 }
 
 /** A worker answers only health checks. */
-function workerBanner(app: App): string {
+function workerBanner(app: App, config: Config): string {
   return [
     `Parley ${version} runs conversations, and listens on ${app.url} only for health checks.`,
     `  ${app.sandbox}`,
     ...noteLines(app),
+    ...sameKeyLines(app, config),
     '',
     '  Stop: Ctrl-C',
     '',
   ].join('\n');
 }
 
-function noteLines({ limitsNote, privateAddressNote }: App): string[] {
+function noteLines({ limitsNote, privateAddressNote, snapshots }: App): string[] {
   return [
+    ...(snapshots === undefined ? [] : [`  ${snapshots.isFault ? 'Warning: ' : ''}${snapshots.sentence}`]),
     ...(limitsNote === undefined ? [] : [`  Warning: ${limitsNote}`]),
     ...(privateAddressNote === undefined ? [] : [`  ${privateAddressNote}`]),
+  ];
+}
+
+/** A key that was created here is on this machine alone, but a second one cannot start without it. */
+function sameKeyLines({ databaseKind }: App, { secretKeys, dataDir }: Config): string[] {
+  if (databaseKind === 'sqlite' || secretKeys.length > 0) return [];
+  const file = shownFile(join(dataDir, 'secret.key'));
+  return [
+    `  Other machines on this database need the same encryption key: set PARLEY_SECRET_KEY there to that in ${file}.`,
   ];
 }
 
@@ -104,7 +117,7 @@ function modelHint(config: Config): string[] {
 
 /** The start message. Only a terminal gets the new owner key, because other outputs often end up in logs. */
 export function banner(app: App, config: Config, isTerminal: boolean): string {
-  if (config.role === 'worker') return workerBanner(app);
+  if (config.role === 'worker') return workerBanner(app, config);
   const address = config.publicUrl ?? app.url;
   const shownKey = isTerminal ? app.ownerKey?.made : undefined;
   const key = keyForShell(app, config, shownKey);
@@ -115,6 +128,7 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
     ...ownerKeyLines(app, config, shownKey),
     `  ${work}`,
     ...noteLines(app),
+    ...sameKeyLines(app, config),
     '',
     `  Open ${address}/${shownKey === undefined ? '' : `#key=${shownKey}`}`,
     '',
@@ -177,16 +191,17 @@ export const serve: Handler<typeof serveCommand> = async ({ options }) => {
     },
   });
   const withdraw = announce(app, config, logger);
-  process.stdout.write(banner(app, config, process.stdout.isTTY === true));
-  for (const warning of unknownVariableWarnings(process.env)) logger.warn(warning);
-  logger.info({ database: app.databaseKind, version }, 'started');
   let isEnding = false;
+  // The listeners are added before the start is announced, because a reader of that line may stop the service at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
       if (isEnding) app.hurry();
       isEnding = true;
       ended.resolve(0);
     });
+  process.stdout.write(banner(app, config, process.stdout.isTTY === true));
+  for (const warning of unknownVariableWarnings(process.env)) logger.warn(warning);
+  logger.info({ database: app.databaseKind, version }, 'started');
   const exitCode = await ended.promise;
   logger.info('stopping');
   withdraw();

@@ -50,11 +50,11 @@ function settingsBackend(user: string | undefined) {
   };
 }
 
-function print(value: unknown): void {
+export function print(value: unknown): void {
   process.stdout.write(jsonLine(value, 2));
 }
 
-function check(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
+export function check(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
   const error = compileCheck(schema)(value);
   if (error !== undefined) throw error;
 }
@@ -85,23 +85,28 @@ function parseValue(text: string): unknown {
 }
 
 /** Reads standard input. At a terminal an API key can be typed, and is not shown. */
-async function readValue(name: string): Promise<string> {
+async function readValue(name: string, words: string): Promise<string> {
   if (process.stdin.isTTY && !secretFields.some((secret) => secret === name))
     throw new RefusalError(
-      `The value is missing. Write it after ${name}, or give it on standard input: ${commandName} settings set ${name} < FILE`,
+      `The value is missing. Write it after ${name}, or give it on standard input: ${commandName} ${words} ${name} < FILE`,
     );
   return readHidden(name);
 }
 
-export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { name, value }, options }) => {
+/** The new value of a setting. `words` are those of the command. */
+export async function readSent(name: string, value: string | undefined, words: string): Promise<unknown> {
   // MCP servers contain keys, too.
   const isSecret = [...secretFields, 'mcp_config'].includes(name);
   if (isSecret && value !== undefined && value !== 'null')
-    throw new RefusalError(`Give ${name} on standard input: ${commandName} settings set ${name} < FILE`);
-  const input = value ?? (await readValue(name));
+    throw new RefusalError(`Give ${name} on standard input: ${commandName} ${words} ${name} < FILE`);
+  const input = value ?? (await readValue(name, words));
   const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
   if (sent === '' || sent === mask) throw new RefusalError('The value is empty. null clears a setting.');
-  const change = { [name]: sent } as SettingsChange;
+  return sent;
+}
+
+export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { name, value }, options }) => {
+  const change = { [name]: await readSent(name, value, 'settings set') } as SettingsChange;
   if (isDerived(name)) throw new RefusalError(`${name} is read-only.`);
   if (!writableSettings.includes(name)) throw unknownSetting(name);
   check(PatchSettings, change);

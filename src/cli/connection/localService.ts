@@ -10,8 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ParleyError } from '../../client/parley.ts';
 import type { Environment } from '../../config.ts';
 import { isDataDirLocked, lockServiceStart } from '../../db/folderLocks.ts';
+import { isAlive } from '../../process/alive.ts';
 import { replaceFile } from '../../process/durableFiles.ts';
-import { findService, isAlive } from './runningService.ts';
+import { findService } from './runningService.ts';
 
 const startMsMax = 30_000;
 const pollMs = 50;

@@ -2,6 +2,7 @@
 // no other service.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../../process/alive.ts';
 import { replaceFile } from '../../process/durableFiles.ts';
 
 const fileOf = (dataDir: string) => join(dataDir, 'service.url');
@@ -11,25 +12,6 @@ function read(dataDir: string): string {
     return readFileSync(fileOf(dataDir), 'utf8');
   } catch {
     return '';
-  }
-}
-
-/** Where no process reaps others, such as in a container, an ended one keeps its pid as a zombie. */
-function isZombie(pid: number): boolean {
-  try {
-    return /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return false;
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return !isZombie(pid);
-  } catch (error) {
-    // The process belongs to another user, but it exists.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -117,6 +117,9 @@ export const listCommand = declare({
       value: 'TEXT',
       help: 'Only conversations with this text in the title or the repository.',
     },
+    archived: { type: 'boolean', help: 'Only conversations that are archived.' },
+    pinned: { type: 'boolean', help: 'Only conversations that are pinned.' },
+    unread: { type: 'boolean', help: 'Only conversations with events that you have not seen.' },
     limit: {
       type: 'string',
       value: 'N|all',
@@ -126,6 +129,20 @@ export const listCommand = declare({
     ...jsonOption,
   },
   examples: ['list --status running', 'list --limit all --json | jq -r .title'],
+  topics,
+});
+
+export const searchCommand = declare({
+  name: 'search',
+  summary: 'Search titles and everything that was said',
+  description:
+    'Finds conversations, newest first, in whose title, messages, commands, output or edited paths all words are. A word may end with * to match words that begin with it, and quotes join words to a phrase. What was just said can be found a few seconds later.',
+  arguments: [{ name: 'words', help: 'Words, "phrases" and prefixes*.', multiple: true }],
+  options: {
+    limit: { type: 'integer', value: 'N', default: 20, help: 'The most conversations to show.' },
+    ...jsonOption,
+  },
+  examples: ['search parser test', `search '"empty line" pars*'`],
   topics,
 });
 
@@ -261,6 +278,27 @@ export const renameCommand = declare({
   arguments: [conversationArgument, { name: 'title', help: 'The new title.', multiple: true }],
   options: jsonOption,
   examples: ['rename 01a1dd04 "The parser, again"'],
+  topics,
+});
+
+export const archiveCommand = declare({
+  name: 'archive',
+  summary: 'Archive conversations',
+  description:
+    'Marks conversations as archived. "parley list --archived" and filters of the API select them; they stay in other lists. Their agents are not affected.',
+  arguments: conversationArguments,
+  options: { undo: { type: 'boolean', help: 'Unarchive them.' }, ...jsonOption },
+  examples: ['archive 01a1dd04 01a1de77', 'archive --undo 01a1dd04'],
+  topics,
+});
+
+export const pinCommand = declare({
+  name: 'pin',
+  summary: 'Pin conversations',
+  description: 'Marks conversations as pinned. "parley list --pinned" and filters of the API select them.',
+  arguments: conversationArguments,
+  options: { undo: { type: 'boolean', help: 'Unpin them.' }, ...jsonOption },
+  examples: ['pin 01a1dd04'],
   topics,
 });
 

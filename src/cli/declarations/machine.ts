@@ -139,23 +139,6 @@ export const agentsGroup: CommandGroup = {
   ],
 };
 
-export const usersListCommand = declare({
-  name: 'users list',
-  summary: 'List users',
-  description: 'Lists the users and how many valid keys each has. "keys create --user NAME" creates a user.',
-  arguments: [],
-  options: jsonOption,
-  examples: ['users list'],
-  topics: ['connection', 'output'],
-});
-
-export const usersGroup: CommandGroup = {
-  name: 'users',
-  summary: 'List users',
-  description: 'Lists the users in the local database.',
-  commands: [usersListCommand],
-};
-
 export const importV0Command = declare({
   name: 'import v0',
   summary: 'Import the data of a V0 server (OpenHands 0.53)',
@@ -205,6 +188,17 @@ export const auditCommand = declare({
   topics: ['connection', 'output'],
 });
 
+export const migrateCommand = declare({
+  name: 'migrate',
+  summary: 'Update the schema of the database',
+  description:
+    'Updates the database to the schema of this version, and creates it if it is empty. The service does the same when it starts; use this command to do it before, such as once for all processes of a cluster. It does nothing if the schema is up to date, and refuses if a newer version has changed it in a way that this one does not understand.',
+  arguments: [],
+  options: {},
+  examples: ['migrate'],
+  topics: ['connection'],
+});
+
 export const secretsRotateCommand = declare({
   name: 'secrets rotate',
   summary: 'Change the encryption key',
@@ -222,6 +216,100 @@ export const secretsGroup: CommandGroup = {
   description: 'Changes the key that encrypts stored secrets.',
   commands: [secretsRotateCommand],
 };
+
+export const snapshotsDiscardCommand = declare({
+  name: 'snapshots discard',
+  summary: 'Give up the stored files of a conversation',
+  description:
+    'Removes the snapshot of a stopped conversation from the snapshot store. Use it if the conversation cannot start because its snapshot is damaged, and there is no backup of the store: the next start then creates a new workspace, and changes that were not pushed are lost. Files on the machine that ran the conversation last are not touched, and are used if it starts there.',
+  arguments: [{ name: 'conversation', help: 'The whole id of the conversation.' }],
+  options: {
+    user: { type: 'string', value: 'NAME', default: 'owner', help: 'The user of the conversation.' },
+  },
+  examples: ['snapshots discard 3f0c9a7e1b', 'snapshots discard 3f0c9a7e1b --user ada'],
+  topics: ['connection'],
+});
+
+export const snapshotsAcceptStoreCommand = declare({
+  name: 'snapshots accept-store',
+  summary: 'Use a snapshot store that has lost the snapshots',
+  description:
+    'Lets the service use the store in PARLEY_SNAPSHOTS although the snapshots of this service are not there. Use it if they are lost for good, and not if their file system is only not mounted. Nothing is removed. Conversations whose files are still on a machine fill the store again; others cannot start before their snapshot is discarded. A store of another service is refused.',
+  arguments: [],
+  options: {},
+  examples: ['snapshots accept-store'],
+  topics: ['connection'],
+});
+
+export const snapshotsGroup: CommandGroup = {
+  name: 'snapshots',
+  summary: 'Give up stored files of conversations',
+  description: 'Gives up snapshots of the files of conversations.',
+  commands: [snapshotsDiscardCommand, snapshotsAcceptStoreCommand],
+};
+
+const passphraseOption = {
+  'passphrase-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'A file whose first line is the passphrase of the backup.',
+    shownDefault: 'PARLEY_BACKUP_PASSPHRASE_FILE or PARLEY_BACKUP_PASSPHRASE',
+    completes: 'files',
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+export const backupCommand = declare({
+  name: 'backup',
+  summary: 'Back up the database and the files of conversations',
+  description:
+    'Writes one file with everything in the database and the workspaces of this machine, as of one moment, while the service goes on. The file can be restored on SQLite and on PostgreSQL. It appears under its name when it is complete, and only you can read it.\n\nThe keys are left out unless you say --keys; PARLEY_BACKUP_KEYS is for scheduled backups only. Without the encryption key (secret.key in the data folder, or PARLEY_SECRET_KEY), nobody can use the secrets in the backup, not even you: keep that key in another place. With a passphrase, the file is encrypted in the format of age, and "age -d" decrypts it, too.',
+  arguments: [
+    { name: 'file', help: 'The file to write, or to verify. - means standard output.', completes: 'files' },
+  ],
+  options: {
+    verify: {
+      type: 'boolean',
+      help: 'Make no backup, but verify this one: check every hash, restore its database into a temporary folder, and compare all rows.',
+    },
+    'without-workspaces': { type: 'boolean', help: 'Leave out the files of conversations.' },
+    snapshots: { type: 'boolean', help: 'Also include the snapshots, if PARLEY_SNAPSHOTS is a folder.' },
+    keys: { type: 'boolean', help: 'Include the encryption key and the owner key. Use a passphrase.' },
+    overwrite: { type: 'boolean', help: 'Replace the file if it exists.' },
+    ...passphraseOption,
+    ...jsonOption,
+  },
+  examples: [
+    'backup /backups/parley.tar.zst',
+    'backup --keys --passphrase-file passphrase.txt parley.tar.zst.age',
+    'backup --verify /backups/parley.tar.zst',
+  ],
+  topics: ['output'],
+});
+
+export const restoreCommand = declare({
+  name: 'restore',
+  summary: 'Restore a backup',
+  description:
+    'Restores a backup into the data folder, or into PostgreSQL if DATABASE_URL is set, whichever it was made from. The service must be stopped. Everything is written and checked before anything that is there is changed.\n\nConversations that ran or waited when the backup was made are stopped, and can be resumed with a message. Webhook deliveries that were pending are sent again with the same ids, unless you say --hold-deliveries.',
+  arguments: [{ name: 'file', help: 'The backup.', completes: 'files' }],
+  options: {
+    replace: {
+      type: 'boolean',
+      help: 'Replace what is there. Files are moved aside, into a folder replaced-TIME in the data folder; tables of PostgreSQL are deleted.',
+    },
+    'hold-deliveries': {
+      type: 'boolean',
+      help: 'Count pending webhook deliveries as failed, so that nothing is sent. For a copy of a service that still runs.',
+    },
+    ...passphraseOption,
+    ...jsonOption,
+  },
+  examples: [
+    'restore /backups/parley.tar.zst',
+    'restore --replace --passphrase-file passphrase.txt parley.tar.zst.age',
+  ],
+  topics: ['output'],
+});
 
 export const completionCommand = declare({
   name: 'completion',

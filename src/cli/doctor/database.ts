@@ -11,7 +11,7 @@ import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 const checkedBytesMax = 512 * 1_024 * 1_024;
 const connectMsMax = 5_000;
 
-const restore = 'Restore a backup: see "Backup" in docs/operations.md.';
+const restore = 'Restore a backup: see docs/backup.md.';
 
 /** Compares the applied migrations with those of this version. */
 function checkSchema(what: string, applied: readonly string[]): Finding {

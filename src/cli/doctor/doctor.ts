@@ -9,7 +9,13 @@ import { ownerName } from '../../users/owner.ts';
 import { hasOneUser } from '../../users/store.ts';
 import { withDatabase, withSettings } from '../backends/database.ts';
 import type { Handler } from '../command.ts';
-import { findKey, isServiceNamed, type ServiceAddress, serviceAddress } from '../connection/connection.ts';
+import {
+  fetchFor,
+  findKey,
+  isServiceNamed,
+  type ServiceAddress,
+  serviceAddress,
+} from '../connection/connection.ts';
 import { readCommandConfig } from '../connection/dataFolder.ts';
 import type { doctorCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
@@ -18,29 +24,42 @@ import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkAgents, checkDataDir, checkLimits, checkOwnLimits, checkSandbox } from './machine.ts';
 import { checkModel, checkPrivateAddresses } from './model.ts';
+import { checkPath } from './path.ts';
 import { type CheckedSettings, checkPort, checkService, type ServiceCheck } from './service.ts';
+import { checkSignIn } from './signIn.ts';
+import { checkSnapshots } from './snapshots.ts';
+import { checkTls } from './tls.ts';
+
+const ofStartFromHere =
+  'A service that is started from here could not start. Run this command with the environment of the service.';
+
+/** Whether the database can be opened as it is, without a migration. */
+const isDatabaseReady = (found: readonly Finding[]) =>
+  found.some(({ check, state }) => check === 'database' && state === 'ok');
 
 /** The owner's settings, from the service or from a database that can be opened as it is. */
 async function ownSettings(
   asked: ServiceCheck | undefined,
-  found: readonly Finding[],
+  found: Finding[],
 ): Promise<CheckedSettings | undefined> {
-  if (asked !== undefined) return asked.settings;
-  if (!found.some(({ check, state }) => check === 'database' && state === 'ok')) return undefined;
+  if (asked?.settings !== undefined) return asked.settings;
+  if (!isDatabaseReady(found)) return undefined;
   try {
     return await withSettings(ownerName, async (settings, { userId }) => ({
       ...((await settings.read(userId)) as Settings),
       providerKeys: await settings.secretNames(userId, providerKeyKind),
     }));
   } catch (error) {
-    if (error instanceof RefusalError) return undefined;
-    throw error;
+    if (!(error instanceof RefusalError)) throw error;
+    // A running service has its key in an environment of its own.
+    if (asked === undefined) found.push(note('settings', error.message, ofStartFromHere));
+    return undefined;
   }
 }
 
 /** Whether there is only one user. A database that cannot be opened yet has at most one. */
 async function isAlone(found: readonly Finding[]): Promise<boolean> {
-  if (!found.some(({ check, state }) => check === 'database' && state === 'ok')) return true;
+  if (!isDatabaseReady(found)) return true;
   return withDatabase((database) => database.run(hasOneUser, null));
 }
 
@@ -54,9 +73,22 @@ function tryFindKey(address: ServiceAddress): string | RefusalError | undefined 
   }
 }
 
+/** Checks the way to a service that the user has named. */
+async function pathFindings(address: ServiceAddress, asked: ServiceCheck | undefined): Promise<Finding[]> {
+  const { url } = address;
+  if (asked === undefined && url.startsWith('http:')) return [];
+  const tls = await checkTls(url);
+  const key = tryFindKey(address);
+  // The key is sent again only to a service that has accepted it.
+  if (asked?.settings === undefined || typeof key !== 'string') return [tls];
+  return [tls, ...(await checkPath({ url, key, send: fetchFor(address) ?? fetch }, asked.diagnostics))];
+}
+
 async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | undefined): Promise<Finding[]> {
+  const path = await pathFindings(address, asked);
   if (asked === undefined)
     return [
+      ...path,
       wrong(
         'service',
         `No Parley service answers at ${address.url}.`,
@@ -64,7 +96,7 @@ async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | und
       ),
     ];
   const { findings, info, settings } = asked;
-  if (info === undefined) return [...findings];
+  if (info === undefined) return [...path, ...findings];
   const kind = info.sandbox ?? null;
   const sandbox =
     kind === null
@@ -86,7 +118,13 @@ async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | und
               'Unset PARLEY_SECCOMP there.',
             )
           : ok('sandbox', `Agents run there in ${kind}.`);
-  return [...findings, sandbox, ...checkLimits(info.limits), await checkModel(settings, undefined, true)];
+  return [
+    ...findings,
+    ...path,
+    sandbox,
+    ...checkLimits(info.limits),
+    await checkModel(settings, undefined, true),
+  ];
 }
 
 const ofThisCommand =
@@ -95,7 +133,14 @@ const ofThisCommand =
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
   const asked = await checkService(address, tryFindKey(address));
-  const found = [...checkDataDir(config), ...(await checkDatabase(config)), await checkSandbox(config)];
+  const database = await checkDatabase(config);
+  const found = [
+    ...checkDataDir(config),
+    ...database,
+    ...(await checkSnapshots(config, isDatabaseReady(database))),
+    ...(await checkSignIn(config)),
+    await checkSandbox(config),
+  ];
   found.push(...(asked?.info === undefined ? checkOwnLimits(config) : checkLimits(asked.info.limits)));
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
@@ -108,6 +153,7 @@ async function localFindings(config: Config): Promise<Finding[]> {
       wrong('service', `No Parley service answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'),
     );
   else found.push(await checkPort(config));
+  if (isServiceNamed()) found.push(...(await pathFindings(address, asked)));
   const { finding, access } = await checkPrivateAddresses(config, () => isAlone(found));
   if (asked === undefined) return [...found, finding, await checkModel(settings, config.modelHosts, access)];
   // The service was started with an environment of its own, so this cannot be said for sure.

@@ -25,6 +25,8 @@ export const wrong = (check: string, message: string, remedy: string): Finding =
   remedy,
 });
 
+export const proxyDocs = 'See "Reverse proxies" in docs/deploy.md.';
+
 /** A larger difference between clocks breaks leases and deadlines. */
 const clockSkewMaxMs = 5_000;
 

@@ -67,6 +67,7 @@ export async function checkSandbox(config: Config): Promise<Finding> {
     const plan = await planSandbox({
       choice,
       image: sandboxImages[0] ?? '',
+      runtime: config.dockerRuntime,
       hidden: [dataDir],
       trialFolder: temporary ?? dataDir,
       seccomp: seccomp === 'on',

@@ -99,7 +99,7 @@ export async function checkModel(
     return note(
       'model',
       'It is not known yet whether a model is set.',
-      'Run this command again when the service runs.',
+      'Run this command again when the service runs, with PARLEY_KEY or with the environment of the service.',
     );
   const { llm_model: model, llm_base_url: baseUrl, providerKeys } = settings;
   if (model === null)

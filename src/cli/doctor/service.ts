@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import {
   createParley,
+  type Diagnostics,
   type Parley,
   ParleyError,
   type ParleyOptions,
@@ -13,6 +14,7 @@ import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { version } from '../../process/version.ts';
 import { fetchFor, type ServiceAddress } from '../connection/connection.ts';
+import { checkCluster } from './cluster.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
 const answerMsMax = 5_000;
@@ -59,14 +61,28 @@ export interface ServiceCheck {
   /** Undefined if there is no service, or it refuses the key. */
   readonly settings: CheckedSettings | undefined;
   readonly info: ServerInfo | undefined;
+  /** Undefined if the key lacks the scope admin, or the service is older. */
+  readonly diagnostics: Diagnostics | undefined;
 }
 
 /** A RefusalError if there is a key that cannot be read. */
 type FoundKey = string | RefusalError | undefined;
 
-async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, CheckedSettings | undefined]> {
+/** The owner's key is only in the data folder of the machine that was started first. */
+const keyElsewhere = note(
+  'key',
+  'There is no API key on this machine, so it was not checked whether the service accepts one.',
+  `Set PARLEY_KEY to check that, too. On other machines of a cluster there is no owner.key; "${commandName} keys create --scope all" creates another key.`,
+);
+
+async function checkKey(
+  parley: Parley,
+  key: FoundKey,
+  { database }: ServerInfo,
+): Promise<[Finding, CheckedSettings | undefined]> {
   const remedy = `Set PARLEY_KEY, or set PARLEY_DATA_DIR to the data folder of the service. "${commandName} keys create" creates a new key.`;
   if (key instanceof RefusalError) return [wrong('key', key.message, remedy), undefined];
+  if (key === undefined && database === 'postgres') return [keyElsewhere, undefined];
   if (key === undefined) return [wrong('key', 'There is no API key for the service.', remedy), undefined];
   try {
     const settings = await parley.settings.get();
@@ -88,13 +104,22 @@ async function checkReady(parley: Parley): Promise<Finding[]> {
   }
 }
 
+async function readDiagnostics(parley: Parley): Promise<Diagnostics | undefined> {
+  try {
+    return await parley.server.diagnostics();
+  } catch (error) {
+    if (error instanceof ParleyError) return undefined;
+    throw error;
+  }
+}
+
 function faultOf(url: string, error: ParleyError): ServiceCheck {
   const finding = wrong(
     'service',
     `The server at ${url} does not answer like Parley: ${error.message}`,
     'Check its log, or set PARLEY_URL to the URL of Parley.',
   );
-  return { findings: [finding], settings: undefined, info: undefined };
+  return { findings: [finding], settings: undefined, info: undefined, diagnostics: undefined };
 }
 
 /** Undefined if no Parley service answers. */
@@ -130,8 +155,18 @@ export async function checkService(
       ? ok('service', about)
       : note('service', `${about} This program is ${version}.`, 'Restart the service after an update.');
   const parley = createParley({ ...options, key: typeof key === 'string' ? key : undefined });
-  const [keyFinding, settings] = await checkKey(parley, key);
+  // A worker answers no requests with keys.
+  const [keyFinding, settings] = info.role === 'worker' ? [] : await checkKey(parley, key, info);
   // The Date header has whole seconds, rounded down.
   const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
-  return { findings: [service, ...(await checkReady(parley)), keyFinding, ...clock], settings, info };
+  const ready = await checkReady(parley);
+  const diagnostics = settings === undefined ? undefined : await readDiagnostics(parley);
+  const processes = diagnostics === undefined ? [] : checkCluster(diagnostics);
+  const keyFindings = keyFinding === undefined ? [] : [keyFinding];
+  return {
+    findings: [service, ...ready, ...keyFindings, ...clock, ...processes],
+    settings,
+    info,
+    diagnostics,
+  };
 }

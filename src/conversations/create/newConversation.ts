@@ -52,7 +52,7 @@ export type CreateOutcome =
   | { readonly outcome: 'stale_seal' };
 
 /** The change that the creation is for the subscribers of its user. */
-export function creationChange({ id, title, at }: NewConversation): string {
+export function creationChange({ id, title, at, events }: NewConversation): string {
   return changeText({
     conversation_id: id,
     status: 'STARTING',
@@ -60,5 +60,8 @@ export function creationChange({ id, title, at }: NewConversation): string {
     title,
     stop_reason: null,
     at,
+    pinned: false,
+    archived: false,
+    unread: events.length > 0,
   });
 }

@@ -1,9 +1,7 @@
 // Counts the conversations of users that wait for a worker.
 import { sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps } from '../../db/transaction.ts';
-import { isWaiting } from '../waitingUsers.ts';
-
-// The order of user and key makes sure that the index of waiting conversations is used, see run/claimStore.ts.
+import { isWaiting, ofReserved, reservedOrder } from '../waitingUsers.ts';
 
 interface Count {
   readonly userId: number;
@@ -11,14 +9,20 @@ interface Count {
   readonly max: number;
   /** Counts only conversations that have waited at least this long. */
   readonly waitedMs?: number;
+  /** Counts only conversations that are reserved for this machine; empty means not reserved. */
+  readonly reservedFor?: string | undefined;
 }
 
-function count(q: Queries, { userId, max, waitedMs }: Count): Query<{ count: number }> {
+function count(q: Queries, { userId, max, waitedMs, reservedFor }: Count): Query<{ count: number }> {
   const hasWaited = waitedMs === undefined ? sql`` : sql`and updated_at <= ${q.now} - ${waitedMs}`;
+  const chosen =
+    reservedFor === undefined
+      ? sql`user_id between ${userId} and ${userId}`
+      : ofReserved(sql.val(userId), reservedFor);
   const query = sql<{ count: number }>`
     select count(*) as count from (
-      select key from conversations where user_id between ${userId} and ${userId} and ${isWaiting} ${hasWaited}
-      order by user_id, key limit ${max}) as counted`;
+      select key from conversations where ${chosen} and ${isWaiting} ${hasWaited}
+      order by ${reservedOrder} limit ${max}) as counted`;
   return { compile: () => query.compile(q.build) };
 }
 
@@ -40,7 +44,7 @@ function countEach(q: Queries, userIds: readonly number[], max: number): Query<U
     select named.user_id, (
       select count(*) from (
         select key from conversations where user_id between named.user_id and named.user_id and ${isWaiting}
-        order by user_id, key limit ${max}) as counted) as count
+        order by ${reservedOrder} limit ${max}) as counted) as count
     from unnest(${userIds}::bigint[]) as named (user_id)`;
   return { compile: () => query.compile(q.build) };
 }

@@ -44,6 +44,7 @@ function rowOf(c: ImportedRow, count: number) {
     // The agent of the other server has answered these messages.
     said: count,
     heard: count,
+    seen: count,
     created_at: c.createdAtMs,
     updated_at: c.updatedAtMs,
     model_requests: c.model_requests,
@@ -76,6 +77,9 @@ function* recordImport(q: Queries, c: ImportedRow & Moment): Steps<void> {
     status: 'STOPPED',
     agent_state: null,
     stop_reason: reason,
+    pinned: false,
+    archived: false,
+    unread: false,
   } as const;
   yield* recordChange(q, c.userId, changeText({ ...change, title: c.title, at: c.at }));
 }

@@ -30,6 +30,8 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
             title: { title: 'Parser fix' },
             model: { agent: 'claude', llm_model: 'anthropic/claude-sonnet-4-5' },
             approval: { confirmation_mode: true },
+            archive: { archived: true, pinned: false },
+            seen: { seen_event_id: 12 },
           },
           errors: ['provider_key_missing'],
         },
@@ -37,7 +39,7 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
       schema: {
         tags,
         operationId: 'changeConversation',
-        summary: 'Change the title, the agent, the model or the approval mode of a conversation',
+        summary: 'Change the title, the agent, the model, the approval mode or the marks of a conversation',
         description:
           'Absent fields stay as they are. Another agent, model or approval mode is used from the next turn on, and another agent gets the history of the conversation. Null or an empty string stands for the agent that is in your settings now, or for the model or approval mode in your settings.',
         params: ConversationParams,

@@ -18,6 +18,14 @@ export const ChangeConversation = Type.Object(
   {
     title: Type.Optional(checked(text({ bytesMax: titleBytesMax }), titleFault)),
     ...choiceFields,
+    pinned: Type.Optional(Type.Boolean()),
+    archived: Type.Optional(Type.Boolean()),
+    seen_event_id: Type.Optional(
+      orNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+        description:
+          'The last event that you have seen. A smaller id than the stored one changes nothing; null marks the conversation as unread.',
+      }),
+    ),
   },
   { $id: 'ChangeConversation', additionalProperties: false, minProperties: 1 },
 );

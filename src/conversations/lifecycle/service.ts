@@ -26,6 +26,7 @@ import { tooManyWaiting } from '../create/waiting.ts';
 import { type ConversationName, conversationName, noConversation } from '../id.ts';
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
 import type { IdempotencyClaim } from '../idempotency/store.ts';
+import type { NewMarks } from '../marks.ts';
 import { stopReason } from '../states.ts';
 import { setTrace } from '../trace/store.ts';
 import {
@@ -52,6 +53,17 @@ const commandFault = compileCheck(Type.Object({ args: CommandArgs }));
 const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 
 const argsFaults = { message: messageFault, run: commandFault, change_agent_state: stateFault } as const;
+
+function marksOfChange({ pinned, archived, seen_event_id: seen }: ChangeConversation): { marks?: NewMarks } {
+  if (pinned === undefined && archived === undefined && seen === undefined) return {};
+  return {
+    marks: {
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(archived === undefined ? {} : { archived }),
+      ...(seen === undefined ? {} : { seenEventId: seen }),
+    },
+  };
+}
 
 interface SayContext {
   readonly idempotencyKey?: string | undefined;
@@ -212,7 +224,7 @@ export function createLifecycle({
     return chosen;
   }
 
-  /** Changes the title, the agent, the model and the approval mode at once. The run of the conversation applies them to its next turn. */
+  /** Changes the title, the marks, the agent, the model and the approval mode at once. The run of the conversation applies them to its next turn. */
   async function change(principal: Principal, id: string, sent: ChangeConversation): Promise<void> {
     const name = conversationName(principal, id);
     const { agent, llmModel } = await choose(name, sent);
@@ -221,6 +233,7 @@ export function createLifecycle({
     const key = await database.run(changeConversation, {
       ...name,
       ...(sent.title === undefined ? {} : { title: sent.title.trim() }),
+      ...marksOfChange(sent),
       ...(agent === undefined ? {} : { agent: { value: agent, event: eventText(agentChanged(agent), at) } }),
       ...(llmModel === undefined
         ? {}

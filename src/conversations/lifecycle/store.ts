@@ -16,6 +16,7 @@ import { choiceOf } from '../choice/store.ts';
 import { areTooManyWaiting } from '../create/waiting.ts';
 import type { ConversationName } from '../id.ts';
 import { claimKey, releaseKey } from '../idempotency/store.ts';
+import { haveSameMarks, type NewMarks, storeMarks } from '../marks.ts';
 import {
   appendEvents,
   changeOf,
@@ -24,9 +25,11 @@ import {
   lockConversation,
   lockedColumns,
   type Moment,
+  recordAgentState,
   retitle,
   setStatus,
 } from '../row.ts';
+import { deleteFromIndex } from '../search/indexStore.ts';
 import { reasonOf, type StopReason } from '../states.ts';
 import { lockUsers } from '../userLock.ts';
 import { keyedMessageSet, messageSet } from './messageSet.ts';
@@ -143,6 +146,7 @@ interface NewChoice<Value> {
 }
 
 interface Change extends ConversationName, Moment {
+  readonly marks?: NewMarks;
   readonly title?: string;
   readonly agent?: NewChoice<string>;
   readonly llmModel?: NewChoice<string | null>;
@@ -182,11 +186,37 @@ export const changeConversation = write('lifecycle.change', function* (q, input:
   const locked = yield* lockConversation(q, input);
   if (locked === undefined) return undefined;
   const { title = locked.title, agent, llmModel, confirmationMode } = input;
-  yield* retitle(q, locked, title, input.at);
+  const marked = input.marks === undefined ? locked : yield* storeMarks(q, locked, input.marks);
+  if (title !== locked.title) yield* retitle(q, marked, title, input.at);
+  else if (!haveSameMarks(marked, locked)) yield* recordAgentState(q, marked, input.at);
   if (agent !== undefined || llmModel !== undefined || confirmationMode !== undefined)
-    yield* choose(q, { ...locked, title }, input);
+    yield* choose(q, { ...marked, title }, input);
   return locked.key;
 });
+
+/** Deletes the rows of a locked conversation. It records no change and no delivery. */
+export function* deleteRows(q: Queries, locked: LockedConversation): Steps<void> {
+  yield* rows(q.build.deleteFrom('conversations').where('key', '=', locked.key));
+  yield* deleteEvents(q, locked.key, locked.next_event);
+  yield* deleteFromIndex(q, locked.key);
+  yield* rows(
+    q.build
+      .deleteFrom('idempotency')
+      .where('user_id', '=', locked.user_id)
+      .where('conversation_id', '=', locked.id),
+  );
+  for (const table of ['uploads', 'feedback', 'workspace_patches'] as const)
+    yield* rows(q.build.deleteFrom(table).where('conversation_key', '=', locked.key));
+  // Its blobs are removed later, also if this process ends now.
+  yield* rows(
+    q.build
+      .updateTable('snapshots')
+      .set({ removed_at: q.now })
+      .where('conversation_key', '=', locked.key)
+      .where('removed_at', 'is', null),
+  );
+  yield* forgetEventDeliveries(q, locked.key);
+}
 
 /** Deletes it with its log and its idempotency keys, so that the id can be used again. Returns the key. */
 export const deleteConversation = write(
@@ -194,25 +224,7 @@ export const deleteConversation = write(
   function* (q, input: ConversationName & Moment): Steps<number | undefined> {
     const locked = yield* lockConversation(q, input);
     if (locked === undefined) return undefined;
-    yield* rows(q.build.deleteFrom('conversations').where('key', '=', locked.key));
-    yield* deleteEvents(q, locked.key, locked.next_event);
-    yield* rows(
-      q.build
-        .deleteFrom('idempotency')
-        .where('user_id', '=', locked.user_id)
-        .where('conversation_id', '=', locked.id),
-    );
-    for (const table of ['uploads', 'feedback', 'workspace_patches'] as const)
-      yield* rows(q.build.deleteFrom(table).where('conversation_key', '=', locked.key));
-    // Its blobs are removed later, also if this process ends now.
-    yield* rows(
-      q.build
-        .updateTable('snapshots')
-        .set({ removed_at: q.now })
-        .where('conversation_key', '=', locked.key)
-        .where('removed_at', 'is', null),
-    );
-    yield* forgetEventDeliveries(q, locked.key);
+    yield* deleteRows(q, locked);
     const gone = changeOf(locked, null, null, input.at);
     yield* recordChange(q, locked.user_id, gone);
     yield* recordDeliveries(q, { ...deliverySourceOf(locked), status: gone });

@@ -25,4 +25,9 @@ export const infoExample: ConversationInfo = {
   llm_model: null,
   confirmation_mode: null,
   client_folder: null,
+  pinned: false,
+  archived: false,
+  unread: true,
+  last_event_id: 17,
+  seen_event_id: 12,
 };

@@ -141,6 +141,11 @@ for (const kind of databaseKinds) {
         llm_model: null,
         confirmation_mode: null,
         client_folder: null,
+        pinned: false,
+        archived: false,
+        unread: true,
+        last_event_id: 1,
+        seen_event_id: null,
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;

@@ -1,6 +1,6 @@
 // The public form of conversations.
 import Type from 'typebox';
-import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
+import { flag, kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
 import { folderBytesMax } from '../create/schema.ts';
 import { agentStates, conversationStatuses, stopCodes } from '../states.ts';
 import { Usage } from '../usage/schema.ts';
@@ -85,6 +85,15 @@ export const ConversationInfo = Type.Object(
       description: 'Whether you have to approve what its agent does; null means what your settings say.',
     }),
     client_folder: nullableString("The folder on the client's machine that its workspace corresponds to."),
+    pinned: Type.Boolean(),
+    archived: Type.Boolean(),
+    unread: Type.Boolean({
+      description: 'Whether something has happened after the last event that you have seen.',
+    }),
+    last_event_id: orNull(Type.Integer(), { description: 'The newest event; null if there is none.' }),
+    seen_event_id: orNull(Type.Integer(), {
+      description: 'The last event that you have seen, as a client has reported it; null if there is none.',
+    }),
   },
   { $id: 'ConversationInfo', additionalProperties: false },
 );
@@ -109,6 +118,9 @@ export const ListQuery = Type.Object({
   conversation_trigger: Type.Optional(text({ bytesMax: filterBytesMax })),
   status: Type.Optional(oneOf(conversationStatuses)),
   client_folder: Type.Optional(text({ bytesMax: folderBytesMax })),
+  pinned: Type.Optional(flag('Only conversations that are pinned, or only others.')),
+  archived: Type.Optional(flag('Only conversations that are archived, or only others. Default: both.')),
+  unread: Type.Optional(flag('Only conversations that are unread, or only others.')),
   q: Type.Optional(
     text({
       bytesMax: filterBytesMax,

@@ -5,8 +5,9 @@ import type { Database } from '../../db/transaction.ts';
 import { invalid } from '../../errors.ts';
 import type { Principal } from '../../keys/principal.ts';
 import type { Keys } from '../../keys/service.ts';
-import { wholeNumber } from '../../validation/schema.ts';
+import { isTrue, wholeNumber } from '../../validation/schema.ts';
 import { conversationName, noConversation } from '../id.ts';
+import { marksOf, positionsOf } from '../marks.ts';
 import { agentStateOf, type ConversationStatus, reasonOf } from '../states.ts';
 import { toUsage } from '../usage/shape.ts';
 import { progressOf, runtimeStatusOf } from './progress.ts';
@@ -47,6 +48,10 @@ function readPageId(text: string | undefined): ListPosition | null {
   return { at: Number(at), key: Number(key) };
 }
 
+function flagOf(text: string | undefined): boolean | null {
+  return text === undefined ? null : isTrue(text);
+}
+
 /** Depends on who asks, and under which URL. */
 interface InfoContext {
   readonly baseUrl: string;
@@ -79,6 +84,8 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       llm_model: row.llm_model,
       confirmation_mode: row.confirmation_mode === null ? null : row.confirmation_mode === 1,
       client_folder: row.client_folder,
+      ...marksOf(row),
+      ...positionsOf(row),
     };
   }
 
@@ -107,6 +114,9 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       trigger: query.conversation_trigger ?? null,
       status: query.status ?? null,
       clientFolder: query.client_folder ?? null,
+      pinned: flagOf(query.pinned),
+      archived: flagOf(query.archived),
+      unread: flagOf(query.unread),
       words: words === undefined || words === '' ? null : words,
       scannedMax: scannedRowsMax,
     };

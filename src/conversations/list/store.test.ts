@@ -27,7 +27,17 @@ for (const kind of databaseKinds) {
       // Some of the same moment, so that the place needs more than the time.
       await inspect(database, "update conversations set created_at = 1 where id < 'c2'");
 
-      const all = { userId, repository: null, trigger: null, status: null, clientFolder: null, words: null };
+      const all = {
+        userId,
+        repository: null,
+        trigger: null,
+        status: null,
+        clientFolder: null,
+        pinned: null,
+        archived: null,
+        unread: null,
+        words: null,
+      };
       const expected = await database.run(listConversations, {
         ...all,
         after: null,

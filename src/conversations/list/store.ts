@@ -1,5 +1,5 @@
 // Reads conversations: one by its id, many by time. A list reads a limited number of rows, whatever is asked for.
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Tables } from '../../db/tables.ts';
 import { one, type Queries, read, rows } from '../../db/transaction.ts';
 import type { ConversationName } from '../id.ts';
@@ -19,6 +19,10 @@ const infoColumns = [
   'llm_model',
   'confirmation_mode',
   'client_folder',
+  'pinned',
+  'archived',
+  'seen',
+  'next_event',
   'turn_open',
   'question',
   'said',
@@ -47,6 +51,9 @@ export interface ListQuery {
   readonly trigger: string | null;
   readonly status: string | null;
   readonly clientFolder: string | null;
+  readonly pinned: boolean | null;
+  readonly archived: boolean | null;
+  readonly unread: boolean | null;
   /** Part of the title or the repository, in lower case. */
   readonly words: string | null;
   /** How many rows to return. */
@@ -74,6 +81,7 @@ export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof 
 /** The matching rows among the next ones, and the position where the query ended; null at the end of the list. */
 export const listConversations = read('listing.list', function* (q, query: ListQuery) {
   const { userId, after, repository, trigger, status, clientFolder, words, max, scannedMax } = query;
+  const { pinned, archived, unread } = query;
   let window = q.build
     .selectFrom('conversations')
     .where('user_id', '=', userId)
@@ -81,7 +89,8 @@ export const listConversations = read('listing.list', function* (q, query: ListQ
     .orderBy('key', 'desc');
   if (after !== null)
     window = window.where((e) => e(e.refTuple('created_at', 'key'), '<', e.tuple(after.at, after.key)));
-  const filtered = [repository, trigger, status, clientFolder, words].some((filter) => filter !== null);
+  const filters = [repository, trigger, status, clientFolder, pinned, archived, unread, words];
+  const filtered = filters.some((filter) => filter !== null);
   if (!filtered) return { rows: yield* rows(window.select(selectInfo(q)).limit(max)), end: null };
 
   const end = yield* one(
@@ -97,6 +106,12 @@ export const listConversations = read('listing.list', function* (q, query: ListQ
   if (trigger !== null) window = window.where('trigger', '=', trigger);
   if (status !== null) window = window.where('status', '=', status);
   if (clientFolder !== null) window = window.where('client_folder', '=', clientFolder);
+  if (pinned !== null) window = window.where('pinned', '=', Number(pinned));
+  if (archived !== null) window = window.where('archived', '=', Number(archived));
+  if (unread !== null)
+    window = window.where(
+      sql<boolean>`coalesce(seen, next_event) ${sql.raw(unread ? '<' : '>=')} next_event`,
+    );
   if (words !== null) {
     // Compared here, because databases fold only the case of ASCII, or depend on their locale.
     const seen = yield* rows(window.select(['key', 'title', 'repository']));

@@ -1,12 +1,13 @@
-// Chooses the next conversation for a process. The user with the fewest runs is first. The cost grows neither with the
-// conversations that wait nor with those that run, and only up to a bound with the users who wait.
-import { sql } from 'kysely';
+// Chooses the next conversation for a process. The user with the fewest runs is first. Conversations that are reserved for
+// another machine are left out. The cost grows neither with the conversations that wait nor with those that run, and only
+// up to a bound with the users who wait.
+import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps, write } from '../../db/transaction.ts';
 import type { ConversationStatus } from '../states.ts';
 import { readAllUsage } from '../usage/columns.ts';
 import type { UsageColumns } from '../usage/shape.ts';
 import { lockUsers, tryLockUser } from '../userLock.ts';
-import { isWaiting } from '../waitingUsers.ts';
+import { isWaiting, nextWaitingUser, ofReserved, reservedOrder } from '../waitingUsers.ts';
 
 /** How many waiting users are compared. If more wait, claims go around all of them. */
 export const comparedUsersMax = 100;
@@ -15,6 +16,8 @@ interface Claim {
   readonly runId: string;
   /** The claiming process. */
   readonly owner: string;
+  /** The machine of the process; undefined if no conversation is reserved for it. */
+  readonly nodeId?: string | undefined;
   readonly leaseMs: number;
   /** How many runs one user may have at the same time; 0 means no limit. */
   readonly userRunsMax: number;
@@ -87,40 +90,55 @@ const claimedColumns = [
 
 interface WaitingUser {
   readonly user_id: number;
-  /** The user's oldest waiting conversation. */
-  readonly key: number;
+  /** The user's oldest waiting conversation that is not reserved. */
+  readonly unreserved: number | null;
+  /** The user's oldest one that is reserved for the machine of the claim. */
+  readonly reserved: number | null;
   /** How many conversations of the user run. */
   readonly runs: number;
 }
 
-/**
- * Waiting users, in the order of their ids. It jumps from user to user in the index instead of reading every row. Only that
- * index has the order of user and key. With `user_id =` alone, PostgreSQL would look for a user with few conversations among
- * all rows in the order of the key, if it believes that most rows belong to that user.
- */
-const listUsers = prepared(
-  (q: Queries, { after, max }: { after: number; max: number }): Query<WaitingUser> => {
-    const query = sql<WaitingUser>`
+interface UsersQuery {
+  readonly after: number;
+  readonly max: number;
+  readonly nodeId: string;
+}
+
+function oldest(reservedFor: string) {
+  return sql`(
+    select key from conversations where ${isWaiting} and ${ofReserved(sql.ref('waiting.user_id'), reservedFor)}
+    order by ${reservedOrder} limit 1)`;
+}
+
+/** Waiting users, in the order of their ids. It jumps from user to user in the index instead of reading every row. */
+function usersQuery(
+  q: Queries,
+  { after, max }: UsersQuery,
+  reserved: RawBuilder<unknown>,
+): Query<WaitingUser> {
+  const query = sql<WaitingUser>`
     with recursive waiting (user_id, n) as (
-      select min(user_id), 1 from conversations where ${isWaiting} and user_id > ${after}
+      select ${nextWaitingUser(sql.val(after))}, 1
       union all
-      select (select min(user_id) from conversations where ${isWaiting} and user_id > waiting.user_id), n + 1
-      from waiting where user_id is not null and n < ${max})
-    select user_id,
-      (select key from conversations where ${isWaiting} and user_id >= waiting.user_id
-        order by user_id, key limit 1) as key,
+      select ${nextWaitingUser(sql.ref('waiting.user_id'))}, n + 1 from waiting where user_id is not null and n < ${max})
+    select user_id, ${oldest('')} as unreserved, ${reserved} as reserved,
       (select count(*) from conversations where run_id is not null and user_id = waiting.user_id) as runs
     from waiting where user_id is not null`;
-    return { compile: () => query.compile(q.build) };
-  },
+  return { compile: () => query.compile(q.build) };
+}
+
+const listUsers = prepared((q: Queries, query: UsersQuery) => usersQuery(q, query, sql`null`));
+const listUsersOfMachine = prepared((q: Queries, query: UsersQuery) =>
+  usersQuery(q, query, oldest(query.nodeId)),
 );
 
 /** The next waiting users after `after`, and from the first one on again after the last one. */
-function* listRound(q: Queries, after: number): Steps<readonly WaitingUser[]> {
+function* listRound(q: Queries, { nodeId = '' }: Claim, after: number): Steps<readonly WaitingUser[]> {
   const max = comparedUsersMax;
-  const users = yield* rows(listUsers(q, { after, max }));
+  const list = nodeId === '' ? listUsers : listUsersOfMachine;
+  const users = yield* rows(list(q, { after, max, nodeId }));
   if (after === 0 || users.length === max) return users;
-  const others = yield* rows(listUsers(q, { after: 0, max: max - users.length }));
+  const others = yield* rows(list(q, { after: 0, max: max - users.length, nodeId }));
   return [...users, ...others.filter(({ user_id }) => user_id <= after)];
 }
 
@@ -144,8 +162,13 @@ function* mayRun(q: Queries, userId: number, mayWait: boolean, userRunsMax: numb
   return Number((yield* one(countRuns(q, { userId })))?.runs ?? 0) < userRunsMax;
 }
 
-/** Takes the user's oldest conversation that no other transaction is changing. */
-const takeOldest = prepared((q: Queries, claim: Claim & { userId: number }) =>
+interface UserClaim extends Claim {
+  readonly userId: number;
+  readonly reservedFor: string;
+}
+
+/** Takes the user's oldest conversation with this reservation that no other transaction is changing. */
+const takeOldest = prepared((q: Queries, claim: UserClaim) =>
   q.build
     .updateTable('conversations')
     .set({
@@ -154,6 +177,7 @@ const takeOldest = prepared((q: Queries, claim: Claim & { userId: number }) =>
       lease_until: sql<number>`${q.now} + ${claim.leaseMs}`,
       claimed_at: q.now,
       active_at: q.now,
+      reserved_for: '',
       wanted: null,
       steps: 0,
       claims: sql<number>`claims + 1`,
@@ -163,8 +187,8 @@ const takeOldest = prepared((q: Queries, claim: Claim & { userId: number }) =>
       '=',
       sql<number>`(
         select key from conversations
-        where user_id between ${claim.userId} and ${claim.userId} and run_id is null and status <> 'STOPPED'
-        order by user_id, key limit 1 ${q.kind === 'postgres' ? sql`for no key update skip locked` : sql``})`,
+        where ${ofReserved(sql.val(claim.userId), claim.reservedFor)} and run_id is null and status <> 'STOPPED'
+        order by ${reservedOrder} limit 1 ${q.kind === 'postgres' ? sql`for no key update skip locked` : sql``})`,
     )
     .returning([
       ...claimedColumns,
@@ -173,30 +197,50 @@ const takeOldest = prepared((q: Queries, claim: Claim & { userId: number }) =>
     ]),
 );
 
+interface Candidate {
+  readonly reservedFor: string;
+  readonly key: number;
+}
+
+/** The oldest conversations of the user that the process may take, the older one first. */
+function candidatesOf({ unreserved, reserved }: WaitingUser, { nodeId = '' }: Claim): Candidate[] {
+  return [
+    ...(unreserved === null ? [] : [{ reservedFor: '', key: unreserved }]),
+    ...(reserved === null ? [] : [{ reservedFor: nodeId, key: reserved }]),
+  ].toSorted((a, b) => a.key - b.key);
+}
+
 /** Undefined if each of the users is at the limit, or others are just changing all that waits. */
 function* takeFrom(q: Queries, claim: Claim, users: readonly WaitingUser[], isFirst: boolean) {
   const { userRunsMax } = claim;
-  const mayTry = users.filter(({ runs }) => userRunsMax === 0 || runs < userRunsMax);
-  const fair = mayTry.toSorted((a, b) => a.runs - b.runs || a.key - b.key);
+  const fair = users
+    .filter(({ runs }) => userRunsMax === 0 || runs < userRunsMax)
+    .flatMap((user) => {
+      const candidates = candidatesOf(user, claim);
+      return candidates[0] === undefined ? [] : [{ ...user, candidates, oldest: candidates[0].key }];
+    })
+    .toSorted((a, b) => a.runs - b.runs || a.oldest - b.oldest);
   for (const user of fair) {
-    const { user_id: userId } = user;
+    const { user_id: userId, candidates } = user;
     if (userRunsMax > 0 && !(yield* mayRun(q, userId, isFirst && user === fair[0], userRunsMax))) continue;
-    const taken = yield* one(takeOldest(q, { ...claim, userId }));
-    if (taken !== undefined) return taken;
+    for (const { reservedFor } of candidates) {
+      const taken = yield* one(takeOldest(q, { ...claim, userId, reservedFor }));
+      if (taken !== undefined) return taken;
+    }
   }
   return undefined;
 }
 
 /**
  * Claims the oldest waiting conversation of the user with the fewest runs. If its status is RUNNING, its previous run
- * was lost. Returns undefined if none waits, or if every user who waits is at the limit.
+ * was lost. Returns undefined if none waits that the process may take, or if every user who waits is at the limit.
  */
 export const claimConversation = write('runtime.claim', function* (q, claim: Claim): Steps<
   ClaimedConversation | undefined
 > {
   const seen = new Set<number>();
   for (let after = claim.usersAfter ?? 0; ; ) {
-    const round = yield* listRound(q, after);
+    const round = yield* listRound(q, claim, after);
     const users = round.filter(({ user_id }) => !seen.has(user_id));
     if (users.length === 0) return undefined;
     const taken = yield* takeFrom(q, claim, users, seen.size === 0);

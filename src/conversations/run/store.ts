@@ -17,10 +17,11 @@ import {
   appendEvents,
   type LockedConversation,
   lockedColumns,
-  noRun,
   recordAgentState,
   retitle,
   setStatus,
+  withEvents,
+  withoutRun,
 } from '../row.ts';
 import { agentStateOf, type StopReason } from '../states.ts';
 import type { Recorded, Renewal, Renewed, Run, RunRecord } from './records.ts';
@@ -116,8 +117,9 @@ export const recordRun = repeatableWrite(
     }
     if (to !== undefined && to !== locked.status) yield* setStatus(q, locked, { to, reason, events, at });
     else {
-      yield* appendEvents(q, locked, events, waitingSince(locked, record));
-      if (locked.status === 'RUNNING' && changesAgentState(record)) yield* recordAgentState(q, locked, at);
+      yield* appendEvents(q, locked, events, { waiting: waitingSince(locked, record) });
+      if (locked.status === 'RUNNING' && changesAgentState(record))
+        yield* recordAgentState(q, withEvents(locked, events), at);
     }
     return locked.next_event;
   },
@@ -207,7 +209,7 @@ export const releaseRun = repeatableWrite(
     const released = (yield* one(
       q.build
         .updateTable('conversations')
-        .set({ ...noRun, ...(crashed ? {} : { claims: 0 }) })
+        .set({ ...withoutRun(q), ...(crashed ? {} : { claims: 0 }) })
         .where('key', '=', key)
         .where('run_id', '=', runId)
         .returning([...releasedColumns]),

@@ -1,9 +1,10 @@
 // Repairs the stored times of runs after the clock was changed. Repeating it does no harm.
-import { one, read, repeatableWrite, rows, type Steps } from '../../db/transaction.ts';
+import { readNow } from '../../db/clock.ts';
+import { read, repeatableWrite, rows, type Steps } from '../../db/transaction.ts';
+import { reservedUntil } from '../reservation.ts';
 
 export const readClock = read('sweep.readClock', function* (q, _: null): Steps<number> {
-  const row = yield* one(q.build.selectNoFrom([q.now.as('now')]));
-  return Number(row?.now);
+  return yield* readNow(q);
 });
 
 /**
@@ -25,6 +26,15 @@ export const adjustRuns = repeatableWrite(
         .set({ updated_at: q.now })
         .where('status', '<>', 'STOPPED')
         .where('updated_at', '>', q.now),
+    );
+    yield* rows(
+      q.build
+        .updateTable('conversations')
+        .set({ reserved_until: reservedUntil(q) })
+        .where('run_id', 'is', null)
+        .where('status', '<>', 'STOPPED')
+        .where('reserved_for', '<>', '')
+        .where('reserved_until', '>', reservedUntil(q)),
     );
   },
 );

@@ -8,20 +8,17 @@ import { repeat } from '../../process/repeat.ts';
 import { type StopReason, stopReason } from '../states.ts';
 import { createClockWatch } from './clock.ts';
 import { adjustRuns, readClock } from './clockStore.ts';
-import {
-  findOverdue,
-  findRoom,
-  type OverdueKind,
-  releaseExpired,
-  type SweepTimes,
-  stopOverdue,
-} from './store.ts';
+import { endReservations, findEndedReservations } from './reservationStore.ts';
+import { findRoom } from './roomStore.ts';
+import { findOverdue, type OverdueKind, releaseExpired, type SweepTimes, stopOverdue } from './store.ts';
 
 const everyMs = 1_000;
 /** Shorter than `everyMs`, so that a waiting conversation gets the slot of an idle run within a second. */
 const roomEveryMs = 500;
 /** How many conversations of each kind are handled at once; the rest follow a second later. */
 const sweptMax = 100;
+/** How many reservations of a machine end at once. */
+const endedReservationsMax = 1_000;
 
 export const defaultTimes: SweepTimes = {
   startStalledMs: 120_000,
@@ -46,6 +43,8 @@ interface SweepOptions {
   readonly isFull: () => boolean;
   /** How many runs one user may have at the same time; 0 means no limit. */
   readonly userRunsMax: number;
+  /** The machine of this process; absent if it is the only one. */
+  readonly nodeId?: string | undefined;
   /** Called after the clock of the database has jumped. */
   readonly onClockSet?: () => void;
   /** Reads the clock of the database; tests replace it. */
@@ -57,7 +56,7 @@ interface SweepOptions {
 
 export function createSweep(options: SweepOptions) {
   const { database, isFull, userRunsMax, onBackgroundError, times = defaultTimes } = options;
-  const { onClockSet, clock = systemClock } = options;
+  const { onClockSet, nodeId = '', clock = systemClock } = options;
   const { readWall = () => database.run(readClock, null) } = options;
   const databaseClock = createClockWatch(clock.steady);
   let begun = false;
@@ -87,6 +86,14 @@ export function createSweep(options: SweepOptions) {
     }
   }
 
+  /** Lets other machines take conversations that wait for theirs in vain. */
+  async function endLateReservations(): Promise<void> {
+    const keys = await database.run(findEndedReservations, endedReservationsMax);
+    if (keys.length === 0) return;
+    const ended = await database.run(endReservations, { keys, userRunsMax });
+    if (ended > 0) database.notify([workTopic]);
+  }
+
   async function stop(key: number, kind: StoppedKind, reason: StopReason, judged = times): Promise<void> {
     const at = timestamp(clock);
     const events = [eventText(agentStateChanged('stopped', reason.message), at)];
@@ -109,13 +116,14 @@ export function createSweep(options: SweepOptions) {
   async function sweepOnce(): Promise<void> {
     const seenAt = await watchClock();
     await releaseDead(seenAt);
+    await endLateReservations();
     await stopKind('start', stopReason('start_timeout'), seenAt);
     await stopKind('idle', stopReason('idle'), seenAt);
     if (times.unattendedMs) await stopKind('unattended', stopReason('finished'), seenAt);
   }
 
   async function makeRoom(): Promise<void> {
-    const query = { times, max: sweptMax, isFull: isFull(), userRunsMax };
+    const query = { times, max: sweptMax, isFull: isFull(), userRunsMax, nodeId };
     for (const key of await database.run(findRoom, query))
       await stop(key, 'room', stopReason('idle', madeRoom));
   }

@@ -3,11 +3,10 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Tables } from '../../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
 import { type EventText, followedMs } from '../../events/store.ts';
-import { countWaitingSteps } from '../create/waitingStore.ts';
 import { closeInterruptedTurn, type ReleasedConversation, releasedColumns } from '../release.ts';
-import { type LockedConversation, lockedColumns, noRun, setStatus } from '../row.ts';
+import { type LockedConversation, lockedColumns, noRun, setStatus, withoutRun } from '../row.ts';
 import type { StopReason } from '../states.ts';
-import { isWaiting, withWaitingUsers } from '../waitingUsers.ts';
+import { isWaiting, reservedOrder, withWaitingUsers } from '../waitingUsers.ts';
 
 export interface SweepTimes {
   /** The clock has not jumped for so long that every living run has renewed its lease. */
@@ -34,28 +33,19 @@ export type OverdueKind = 'lease' | 'start' | 'idle' | 'unattended' | 'room';
 
 type Where = ExpressionBuilder<Tables, 'conversations'>;
 
-/** Whether others wait that may take its slot: of the same user, or of a user without any run. */
+/**
+ * Whether others wait that may take its slot: of the same user, or of a user without any run. Written so that PostgreSQL
+ * reads one entry of a user's queue, and not all of them into a hash table.
+ */
 function othersWait(e: Where) {
-  const waiting = e
-    .selectFrom('conversations as other')
-    .select('other.key')
-    .where('other.run_id', 'is', null)
-    // Written like the condition of the partial index, so that the index is used.
-    .where('other.status', '<>', 'STOPPED');
-  const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
-  /** Conversations of users without any run. */
-  const starving = waiting.where((w) =>
-    w.not(
-      w.exists(
-        w
-          .selectFrom('conversations as run')
-          .select('run.key')
-          .whereRef('run.user_id', '=', 'other.user_id')
-          .where('run.run_id', 'is not', null),
-      ),
-    ),
-  );
-  return e.or([e.exists(ofSameUser), e.exists(starving)]);
+  const ofSameUser = sql<boolean>`(
+    select other.key from conversations as other
+    where other.user_id between conversations.user_id and conversations.user_id and ${isWaiting}
+    order by ${reservedOrder} limit 1) is not null`;
+  const ofStarving = sql<boolean>`exists (
+    ${withWaitingUsers} select user_id from waiting where user_id is not null
+      and not exists (select 1 from conversations as run where run.run_id is not null and run.user_id = waiting.user_id))`;
+  return e.or([ofSameUser, ofStarving]);
 }
 
 /** No lease is longer than this. */
@@ -80,7 +70,7 @@ function leaseIsOver(q: Queries, e: Where, times: SweepTimes) {
   return clockIsSteady ? e.or([isPast, isImpossible]) : isPast;
 }
 
-function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
+export function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   const isOld = (column: TimeColumn, ms: number) => isLongAgo(q, e, column, ms, times);
   const running = e('conversations.run_id', 'is not', null);
   const works = e('conversations.status', '=', 'RUNNING');
@@ -157,88 +147,6 @@ export const findOverdue = read('sweep.find', function* (q, { kind, times, max }
   return found.map(({ key }) => key);
 });
 
-interface Run {
-  readonly key: number;
-  readonly user_id: number;
-}
-
-interface UserRuns {
-  readonly all: number;
-  /** Runs that were told to stop, so that their slots will be free soon. */
-  readonly ending: number;
-}
-
-function* countRuns(q: Queries): Steps<ReadonlyMap<number, UserRuns>> {
-  const counted = yield* rows(
-    q.build
-      .selectFrom('conversations')
-      .select((e) => [
-        'user_id',
-        e.fn.countAll<number>().as('all'),
-        e.fn.count<number>('wanted').as('ending'),
-      ])
-      .where('run_id', 'is not', null)
-      .groupBy('user_id'),
-  );
-  return new Map(
-    counted.map(({ user_id, all, ending }) => [user_id, { all: Number(all), ending: Number(ending) }]),
-  );
-}
-
-/** Counts waiting users without any run. */
-function* countStarving(q: Queries, waitedMs: number): Steps<number> {
-  const query = sql<{ count: number }>`
-    ${withWaitingUsers}
-    select count(*) as count from waiting
-    where user_id not in (select user_id from conversations where run_id is not null)
-      and exists (select key from conversations as old
-        where old.user_id = waiting.user_id and ${isWaiting} and old.updated_at <= ${q.now} - ${waitedMs})`;
-  const found = yield* one({ compile: () => query.compile(q.build) });
-  return Number(found?.count ?? 0);
-}
-
-interface RoomQuery extends Omit<OverdueQuery, 'kind'> {
-  /** Whether the worker of the calling process has no free slot. */
-  readonly isFull: boolean;
-  /** How many runs one user may have at the same time; 0 means no limit. */
-  readonly userRunsMax: number;
-}
-
-/**
- * Chooses as many idle runs to stop as conversations wait, longest idle first: for others of the same user, then for
- * users without any run. Chooses none while there is a free slot.
- */
-export const findRoom = read('sweep.findRoom', function* (q, query: RoomQuery): Steps<number[]> {
-  const { times, max, isFull, userRunsMax } = query;
-  if (!isFull && userRunsMax === 0) return [];
-  const waitedMs = times.crowdedWaitMs;
-  const idle: Run[] = yield* rows(
-    q.build
-      .selectFrom('conversations')
-      .select(['key', 'user_id'])
-      .where((e) => overdue(q, e, 'room', times))
-      .orderBy('active_at')
-      .limit(max),
-  );
-  if (idle.length === 0) return [];
-  const runs = yield* countRuns(q);
-  const chosen = new Set<Run>();
-  for (const [userId, own] of Map.groupBy(idle, (run) => run.user_id)) {
-    const { all = 0, ending = 0 } = runs.get(userId) ?? {};
-    const isAtLimit = userRunsMax > 0 && all >= userRunsMax;
-    if (!isFull && !isAtLimit) continue;
-    const waiting = yield* countWaitingSteps(q, { userId, max: own.length + ending, waitedMs });
-    for (const run of own.slice(0, Math.max(0, waiting - ending))) chosen.add(run);
-  }
-  const left = idle.filter((run) => !chosen.has(run));
-  if (isFull && left.length > 0) {
-    const free = [...runs.values()].reduce((sum, { ending }) => sum + ending, chosen.size);
-    const starving = yield* countStarving(q, waitedMs);
-    for (const run of left.slice(0, Math.max(0, starving - free))) chosen.add(run);
-  }
-  return [...chosen].map(({ key }) => key);
-});
-
 interface Overdue {
   readonly key: number;
   readonly times: SweepTimes;
@@ -254,7 +162,7 @@ export const releaseExpired = write(
     const released = (yield* one(
       q.build
         .updateTable('conversations')
-        .set(noRun)
+        .set(withoutRun(q))
         .where('key', '=', key)
         .where((e) => overdue(q, e, 'lease', times))
         .returning([...releasedColumns]),
@@ -304,4 +212,4 @@ export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue)
   return locked.user_id;
 });
 
-export const sweepTransactions = [findOverdue, findRoom, releaseExpired, releaseAll, stopOverdue];
+export const sweepTransactions = [findOverdue, releaseExpired, releaseAll, stopOverdue];

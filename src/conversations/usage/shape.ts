@@ -1,4 +1,5 @@
 // Converts the usage columns of a conversation to their public form.
+import { nanosMax, nanosPerDollar } from '../../models/money.ts';
 import type { Usage } from './schema.ts';
 
 export interface UsageColumns {
@@ -20,12 +21,9 @@ export const usageColumns = [
 ] as const;
 
 /**
- * The maximum of any sum: a million dollars. Providers may report anything, and a sum that no number can hold would
- * break all readers of the row.
+ * The maximum of any sum, also of tokens: providers may report anything.
  */
-export const usageMax = 1e15;
-
-const nanosPerDollar = 1e9;
+export const usageMax = nanosMax;
 
 export function toUsage(row: UsageColumns): Usage {
   return {

@@ -20,7 +20,7 @@ async function openConversation(kind: DatabaseKind, t: TestContext) {
   await database.run(createConversation, newConversation(userId, 'a'));
   const name = { userId, id: 'a' };
   const key = (await database.run(findConversation, name))?.key ?? 0;
-  const add = (value: number) => database.run(addUsage, { key, ...allOf(value) });
+  const add = (value: number) => database.run(addUsage, { key, userId, ...allOf(value) });
   return { database, name, add };
 }
 
@@ -58,6 +58,9 @@ for (const kind of databaseKinds)
           trigger: null,
           status: null,
           clientFolder: null,
+          pinned: null,
+          archived: null,
+          unread: null,
           words: null,
         };
         const window = { ...look, after: null, max: 10, scannedMax: 10 };

@@ -3,6 +3,8 @@ import Type from 'typebox';
 import { agentStates, conversationStatuses, stopCodes } from '../../conversations/states.ts';
 import { nullableOneOf, oneOf, orNull, time } from '../../validation/schema.ts';
 
+const marksNote = 'As in the conversation. Absent from changes that an older version has recorded.';
+
 export const Change = Type.Object(
   {
     conversation_id: Type.String(),
@@ -15,6 +17,9 @@ export const Change = Type.Object(
       Type.Object({ code: oneOf(stopCodes), message: Type.String() }, { additionalProperties: false }),
     ),
     at: time(),
+    pinned: Type.Optional(Type.Boolean({ description: marksNote })),
+    archived: Type.Optional(Type.Boolean({ description: marksNote })),
+    unread: Type.Optional(Type.Boolean({ description: marksNote })),
   },
   { $id: 'Change', additionalProperties: false },
 );

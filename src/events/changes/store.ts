@@ -60,6 +60,26 @@ export const newestPosition = read('changes.newest', function* (q, userId: numbe
   return { at: row?.at ?? 0, transaction: '0', id: row?.id ?? 0 };
 });
 
+/** The time of the last restore from a backup. Positions from before it are of another history. */
+const restoredFact = 'restored-at';
+
+/** Returns 0 if the database was never restored. */
+export const findRestoredAt = read('changes.findRestoredAt', function* (q): Steps<number> {
+  const found = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', restoredFact));
+  return Number(found?.value ?? 0);
+});
+
+/** Subscribers with an older position read everything again. */
+export function* recordRestore(q: Queries): Steps<void> {
+  const value = sql<string>`cast(${q.now} as text)`;
+  yield* rows(
+    q.build
+      .insertInto('facts')
+      .values({ name: restoredFact, value })
+      .onConflict((c) => c.column('name').doUpdateSet({ value })),
+  );
+}
+
 interface ChangesAfter {
   readonly userId: number;
   readonly position: ChangePosition;
@@ -158,4 +178,10 @@ export const findNewestChanges = read('changes.findNewest', function* (q, userId
   return yield* rows({ compile: () => query.compile(q.build) });
 });
 
-export const changeTransactions = [newestPosition, readChanges, purgeChanges, findNewestChanges];
+export const changeTransactions = [
+  newestPosition,
+  findRestoredAt,
+  readChanges,
+  purgeChanges,
+  findNewestChanges,
+];

@@ -9,7 +9,7 @@ import type { Price } from './prices.ts';
  */
 const sideRequestsPerTurnMax = 4;
 
-export type ModelLimit = 'max_iterations' | 'max_budget';
+export type ModelLimit = 'max_iterations' | 'max_budget' | 'user_budget';
 
 export interface Limits {
   /** Model requests per message of the user; null means no limit. */
@@ -57,7 +57,7 @@ export interface Admission {
 }
 
 /** Why a request is denied. `budget_held`: open requests may use up the rest of the budget. */
-export type Denial = ModelLimit | 'budget_held';
+export type Denial = Exclude<ModelLimit, 'user_budget'> | 'budget_held';
 
 interface AdmissionRequest {
   /** The agent marks it as not part of its work. */
@@ -97,7 +97,7 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
   const sumOf = (of: (reservation: Reservation) => number) =>
     [...reservations].reduce((sum, reservation) => sum + of(reservation), 0);
 
-  function limitMet(counts: boolean): ModelLimit | undefined {
+  function limitMet(counts: boolean): Exclude<ModelLimit, 'user_budget'> | undefined {
     if (limits.costNanosMax !== null && spent >= limits.costNanosMax) return 'max_budget';
     if (counts && limits.requestsMax !== null && requests >= limits.requestsMax) return 'max_iterations';
     return undefined;

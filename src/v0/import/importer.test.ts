@@ -407,6 +407,7 @@ describe('the settings and secrets of a V0 server', () => {
           { kind: 'provider_token', name: 'github', ...row },
           { kind: 'custom', name: 'DEPLOY', ...row },
         ],
+        operator: null,
       }),
     });
     const [secrets, settings] = records.get('owner') ?? [];

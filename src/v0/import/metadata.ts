@@ -3,6 +3,7 @@ import { normaliseRequest, titleOf } from '../../conversations/create/request.ts
 import { CreateConversation } from '../../conversations/create/schema.ts';
 import type { ImportedConversation } from '../../conversations/import/service.ts';
 import { usageMax } from '../../conversations/usage/shape.ts';
+import { nanosPerDollar } from '../../models/money.ts';
 import { objectOf } from '../../text/foreignJson.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import type { LogSummary } from './log.ts';
@@ -12,7 +13,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const titleCharsMax = 200;
 const triggerDefault = 'gui';
-const nanosPerDollar = 1e9;
 
 export interface MetadataOptions {
   readonly id: string;

@@ -67,7 +67,8 @@ export function createTarget({ writer, settings, secrets, imports, rows }: Targe
 export function createDryTarget(existing: Pick<ImportTarget, 'settings' | 'find'> | undefined): ImportTarget {
   return {
     prepare: async () => {},
-    settings: existing?.settings ?? (async () => ({ version: 0, document: '{}', secrets: [] })),
+    settings:
+      existing?.settings ?? (async () => ({ version: 0, document: '{}', secrets: [], operator: null })),
     find: existing?.find ?? (async () => undefined),
     storeRecords: async () => [],
     storeConversation: async (_, { pieces, describe }) => {

@@ -1,6 +1,7 @@
 // Explains to the user in one sentence why a clone failed. Git's own messages are used only if the bridge knows no
 // reason.
 
+import { containerFailure } from '../../sandbox/containerFailure.ts';
 import type { RunOutcome } from '../../sandbox/runToEnd.ts';
 import { couldNotStartCode } from '../../sandbox/sandboxProcess.ts';
 
@@ -52,6 +53,8 @@ export function cloneFailure(outcome: RunOutcome, clone: Clone): string {
   if (outcome.bound === 'aborted') return 'The conversation was stopped while its workspace was prepared.';
   if (outcome.bound === 'time') return `Cloning ${path} took longer than ${timeoutMs / 1_000} s.`;
   if (outcome.code === couldNotStartCode) return 'Git is not installed where agents run.';
+  const notStarted = containerFailure(outcome);
+  if (notStarted !== undefined) return notStarted;
   if (fault !== undefined) return fault;
   const stderr = outcome.stderr.toString();
   const known = knownFaults(clone).find(([pattern]) => pattern.test(stderr));

@@ -140,6 +140,21 @@ describe('the reason of a failed clone', () => {
     assert.equal(said('', { code: null, signal: 'SIGKILL' }), killed);
   });
 
+  it('reports that the container could not be started, and which image is missing', () => {
+    const failure = (text: string, code = 125) =>
+      cloneFailure({ ...ended, code, stderr: Buffer.from(text) }, clone);
+    const missing = "Unable to find image 'own:1' locally\n";
+    assert.equal(
+      failure(`${missing}docker: Error response from daemon: no such host.\nSee 'docker run --help'.\n`),
+      'A container of own:1, which is not on this machine, could not be started: no such host.',
+    );
+    assert.equal(
+      failure('docker: Error response from daemon: Unknown runtime specified x.\n'),
+      'The container could not be started: Unknown runtime specified x.',
+    );
+    assert.doesNotMatch(failure('docker: Error response from daemon: no.\n', 1), /container/);
+  });
+
   it('reports that git is missing', () => {
     const stderr = Buffer.alloc(0);
     assert.equal(

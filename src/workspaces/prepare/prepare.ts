@@ -33,6 +33,8 @@ export interface PrepareOptions extends GitContext {
   readonly loadPatch?: () => Promise<StartingPatch | undefined>;
   /** Replaces the workspace and the home, whatever is there. */
   readonly snapshot?: StoredSnapshot | undefined;
+  /** The workspace and the home are empty, whatever an earlier run has prepared. */
+  readonly isNew?: boolean;
   /** The environment of the setup script. */
   readonly environment: Readonly<Record<string, string>>;
   /** Why the setup script must not run, to follow "because"; undefined if it may. */
@@ -52,13 +54,13 @@ type Prepared =
       readonly setupFailure: SetupFailure | undefined;
       /** Absent unless changes were applied now. */
       readonly applied?: AppliedPatch;
-      /** Present if there was a snapshot to restore. */
+      /** Present if a snapshot was restored. */
       readonly restored?: Restored;
     }
   | { readonly outcome: 'failed'; readonly sentence: string };
 
-/** The snapshot that the workspace and home come from, or why they do not, as a sentence. */
-export type Restored = Pick<StoredSnapshot, 'takenAt' | 'heard'> | { readonly failure: string };
+/** The snapshot that the workspace and home come from. */
+export type Restored = Pick<StoredSnapshot, 'takenAt' | 'heard'>;
 
 type NewWorkspace = WorkspaceState & { readonly applied?: AppliedPatch; readonly restored?: Restored };
 type Report = ReturnType<typeof createProgress>['report'];
@@ -83,11 +85,7 @@ async function createFromSnapshot(
   report: Report,
 ): Promise<NewWorkspace | CloneFault> {
   const restored = await restoreSnapshot({ ...options, snapshot, timeoutMs, report });
-  if ('fault' in restored) return restored;
-  if (!('notRestored' in restored)) return { ...restored, restored: snapshot };
-  await emptyFolder(options.folders.home);
-  const made = await createNew(options, timeoutMs, report);
-  return 'fault' in made ? made : { ...made, restored: { failure: restored.notRestored } };
+  return 'fault' in restored ? restored : { ...restored, restored: snapshot };
 }
 
 async function make(
@@ -128,7 +126,7 @@ async function setUp(
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
   const { signal, folders, remote, sandbox } = options;
   if (remote !== undefined && sandbox.bridge === undefined) throw new Error('a clone needs the bridge');
-  const fresh = !existsSync(folders.readyMark) || options.snapshot !== undefined;
+  const fresh = !existsSync(folders.readyMark) || options.snapshot !== undefined || options.isNew === true;
   if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
 
   const { cloneMs, setupMs } = { ...defaultTimes, ...options.times };

@@ -4,7 +4,7 @@ import { BlobStoreError } from '../../blobs/blobStore.ts';
 import { DamagedSnapshot } from '../snapshots/contents.ts';
 import type { RestoreRefusal } from '../snapshots/inside/sections.ts';
 import { restoreFiles } from '../snapshots/restore.ts';
-import type { StoredSnapshot } from '../snapshots/service.ts';
+import type { RestoreOutcome, StoredSnapshot } from '../snapshots/service.ts';
 import {
   type CloneFault,
   type CloneOptions,
@@ -27,28 +27,40 @@ export interface RestoreTarget extends CloneOptions {
   readonly storeWaitMs?: number;
 }
 
-/** Why the conversation goes on without its files, as a sentence for the user. */
-export interface NotRestored {
-  readonly notRestored: string;
+/** Why the files could not be restored. The snapshot is kept in any case, and the next start tries again. */
+export interface RestoreFault extends CloneFault {
+  readonly cause: Exclude<RestoreOutcome, 'restored'>;
 }
 
-const sentences: Readonly<Record<Exclude<RestoreRefusal, 'full'>, string>> = {
-  no_commit: 'the repository no longer has a commit that it builds on',
-  failed: 'it could not be unpacked',
+/** Those that need no details. */
+type PlainCause = Exclude<RestoreFault['cause'], 'host' | 'damaged'>;
+
+const faults: Readonly<Record<PlainCause, string>> = {
+  store:
+    'The files of this conversation are in the snapshot store, which cannot be used now. They are kept; start the conversation again later.',
+  disk: 'There is no space left for the files of this conversation on this machine.',
+  no_commit:
+    'The files of this conversation cannot be restored, because the repository no longer has a commit that their snapshot builds on. The snapshot is kept: start the conversation again when the commit has been pushed again, or ask the operator to discard the snapshot.',
+  failed:
+    'The files of this conversation could not be unpacked from their snapshot, which is kept. Start the conversation again; if that does not help, ask the operator, who can discard the snapshot.',
 };
 
-function notRestored(why: string): NotRestored {
+function faultOf(cause: PlainCause): RestoreFault {
+  return { fault: faults[cause], cause };
+}
+
+/** Names the blob, so that an operator can bring it back. */
+function damagedFault({ message }: DamagedSnapshot): RestoreFault {
   return {
-    notRestored: `The snapshot of the files could not be restored: ${why}. The conversation continues with a new workspace; changes that were not pushed are lost.`,
+    fault: `The files of this conversation cannot be restored from their snapshot: ${message}. What is left of it is kept. The operator can bring the snapshot store back from a backup, after which the conversation can be started again, or discard the snapshot.`,
+    cause: 'damaged',
   };
 }
 
-const storeDown: CloneFault = {
-  fault:
-    'The files of this conversation are in the snapshot store, which cannot be used now. They are kept; start the conversation again later.',
-};
-const diskFull: CloneFault = {
-  fault: 'There is no space left for the files of this conversation on this machine.',
+const causes: Readonly<Record<RestoreRefusal, PlainCause>> = {
+  no_commit: 'no_commit',
+  full: 'disk',
+  failed: 'failed',
 };
 
 /** Waits for the store within a bound. Throws BlobStoreError. */
@@ -65,14 +77,14 @@ async function load({ snapshot, signal, report, storeWaitMs = storeWaitMsDefault
   }
 }
 
-async function restore(target: RestoreTarget): Promise<WorkspaceState | CloneFault | NotRestored> {
+async function restore(target: RestoreTarget): Promise<WorkspaceState | RestoreFault> {
   const { sandbox, remote, identity, folders, hostFault, withoutHome = false, signal, report } = target;
   const { contents, blobs } = await load(target);
   for (const folder of [folders.workspace, folders.home]) await emptyFolder(folder);
   if (contents.hasRepository) {
     // The branch that was chosen may be gone.
     const filled = await fillWorkspace({ ...target, branch: null, checkout: false });
-    if ('fault' in filled) return filled;
+    if ('fault' in filled) return { ...filled, cause: 'host' };
   }
   report('Restoring the files');
   const refusal = await restoreFiles({
@@ -85,22 +97,28 @@ async function restore(target: RestoreTarget): Promise<WorkspaceState | CloneFau
     onProgress: (done, all) => report('Restoring the files', ` ${Math.round((100 * done) / all)} %`),
     signal,
   });
-  if (refusal === undefined) return readWorkspaceState(target);
-  if (refusal === 'full') return diskFull;
-  // If the host of the repository is down, the snapshot can be restored later.
-  const fault = hostFault?.();
-  return fault === undefined ? notRestored(sentences[refusal]) : { fault };
+  if (refusal === undefined) {
+    const state = await readWorkspaceState(target);
+    return 'fault' in state ? { ...state, cause: 'failed' } : state;
+  }
+  const fault = refusal === 'full' ? undefined : hostFault?.();
+  return fault === undefined ? faultOf(causes[refusal]) : { fault, cause: 'host' };
 }
 
-/** What is missing or was changed is `NotRestored`. A store or host that is down is a fault: nothing may be lost by that. */
-export async function restoreSnapshot(
-  target: RestoreTarget,
-): Promise<WorkspaceState | CloneFault | NotRestored> {
+async function tryToRestore(target: RestoreTarget): Promise<WorkspaceState | RestoreFault> {
   try {
     return await restore(target);
   } catch (error) {
-    if (error instanceof DamagedSnapshot) return notRestored(error.message);
-    if (error instanceof BlobStoreError || target.signal.aborted) return storeDown;
+    if (error instanceof DamagedSnapshot) return damagedFault(error);
+    if (error instanceof BlobStoreError || target.signal.aborted) return faultOf('store');
     throw error;
   }
+}
+
+/** A workspace that lacks files is never returned: its next snapshot would replace what is still in the store. */
+export async function restoreSnapshot(target: RestoreTarget): Promise<WorkspaceState | RestoreFault> {
+  const restored = await tryToRestore(target);
+  if ('fault' in restored) target.snapshot.onRestore(restored.cause, restored.fault);
+  else target.snapshot.onRestore('restored', '');
+  return restored;
 }

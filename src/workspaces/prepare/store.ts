@@ -109,7 +109,7 @@ export const finishRemoval = write('workspace.finish', function* (q, finish: Fin
       .where('removed_at', 'is', null),
   );
   if (yield* isReported(q, held)) return false;
-  yield* appendEvents(q, held, [event]);
+  yield* appendEvents(q, held, [event], { isQuietLog: true });
   return true;
 });
 

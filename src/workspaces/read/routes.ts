@@ -25,6 +25,7 @@ const access = needs('conversations:read');
 const tags = ['Workspaces'];
 const errors: readonly ErrorCode[] = [
   'no_workspace',
+  'snapshot_unusable',
   'answer_too_large',
   'overloaded',
   'no_sandbox',

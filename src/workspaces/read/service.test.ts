@@ -6,7 +6,7 @@ import { until } from '../../../test/support/until.ts';
 import { makeFolder, openInspectionSandbox, putFiles } from '../../../test/support/workspace.ts';
 import { createConversation } from '../../conversations/create/store.ts';
 import { ensureUser } from '../../users/store.ts';
-import { downloadGate } from './bounds.ts';
+import { downloadGate, inspectionGate } from './bounds.ts';
 import { createWorkspaces } from './service.ts';
 
 describe('an archive whose sandbox cannot be closed', () => {
@@ -35,6 +35,40 @@ describe('an archive whose sandbox cannot be closed', () => {
       assert.ok((await archive.toArray()).length > 0);
       await until('its sandbox failed to close', () => failed === i);
     }
+    await workspaces.close();
+  });
+});
+
+describe('a snapshot that takes long to restore', () => {
+  it('keeps nobody from reading other files, and is left when it was read', async (t) => {
+    const database = await openTestDatabase('sqlite', t);
+    const folder = makeFolder(t);
+    putFiles(folder, { 'a.txt': 'a' });
+    const { signal } = new AbortController();
+    const askAs = async (userName: string) => {
+      const userId = (await database.run(ensureUser, userName)).id;
+      await database.run(createConversation, newConversation(userId, userName));
+      const principal = { userId, userName, keyId: 'k', via: 'session', scopes: new Set() } as never;
+      return { principal, id: userName, signal };
+    };
+    const { promise: restored, resolve } = Promise.withResolvers<void>();
+    let left = 0;
+    const workspaces = createWorkspaces({
+      database,
+      openWorkspace: () => openInspectionSandbox(folder),
+      prepareSnapshot: async () => {
+        await restored;
+        return { open: () => openInspectionSandbox(folder), leave: () => left++ };
+      },
+    });
+    const gone = { ...(await askAs('ada')), isNodeGone: true };
+    const waiting = Array.from({ length: inspectionGate.atOnceMax }, () => workspaces.list(gone, ''));
+    for (const user of ['bob', 'eve'])
+      assert.deepEqual(await workspaces.list(await askAs(user), ''), ['a.txt']);
+    assert.equal(left, 0);
+    resolve();
+    assert.deepEqual(await Promise.all(waiting), Array(waiting.length).fill(['a.txt']));
+    assert.equal(left, waiting.length);
     await workspaces.close();
   });
 });

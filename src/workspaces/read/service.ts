@@ -20,16 +20,23 @@ import type { GitChange, GitDiff, PatchQuery, SelectedFile } from './schema.ts';
 /** Opens a sandbox without network on the workspace of a conversation; undefined if it has none on this machine. */
 type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
 
-/** Opens one on the files of its last snapshot; undefined if it has none. */
-type OpenSnapshot = (
+/** Brings the files of its last snapshot to this machine, which may take a while; undefined if it has none. */
+type PrepareSnapshot = (
   conversation: Pick<Tables['conversations'], 'repository' | 'git_provider'> & { readonly key: number },
   name: ConversationName,
-) => Promise<OpenSandbox | undefined>;
+  signal: AbortSignal,
+) => Promise<PreparedSnapshot | undefined>;
+
+export interface PreparedSnapshot {
+  open(): Promise<OpenSandbox>;
+  /** Must be called when nobody reads it any more; has an effect once. */
+  leave(): void;
+}
 
 interface WorkspacesOptions {
   readonly database: Database;
   readonly openWorkspace: OpenWorkspace;
-  readonly openSnapshot?: OpenSnapshot | undefined;
+  readonly prepareSnapshot?: PrepareSnapshot | undefined;
   readonly bounds?: Partial<InspectionBounds>;
 }
 
@@ -40,6 +47,15 @@ export interface WorkspaceRequest {
   readonly signal: AbortSignal;
   /** The machine that has the workspace is gone. */
   readonly isNodeGone?: boolean;
+}
+
+type Gate = ReturnType<typeof createGate>;
+
+/** An open sandbox in a slot of a gate. */
+interface Reading {
+  readonly sandbox: OpenSandbox;
+  /** Ends its processes and leaves the slot. */
+  close(): Promise<void>;
 }
 
 const busy = 'Too many requests are reading workspaces; try again.';
@@ -55,49 +71,69 @@ function normalised(path: string): string {
 }
 
 export function createWorkspaces(options: WorkspacesOptions) {
-  const { database, openWorkspace, openSnapshot, bounds: given } = options;
+  const { database, openWorkspace, prepareSnapshot, bounds: given } = options;
   const bounds = { ...inspectionBounds, ...given };
   const inspections = createGate(inspectionGate, busy);
   const downloads = createGate(downloadGate, busy);
   const open = new Set<OpenSandbox>();
 
-  async function openSandboxFor({ principal, id, isNodeGone }: WorkspaceRequest): Promise<OpenSandbox> {
+  /** Opens a sandbox in a slot of the gate. Undefined if there is nothing to open. */
+  async function openIn(
+    gate: Gate,
+    { principal, signal }: WorkspaceRequest,
+    openOne: () => Promise<OpenSandbox | undefined>,
+    leave: () => void = () => {},
+  ): Promise<Reading | undefined> {
+    const leaveGate = await gate.enter(principal.userId, signal);
+    const sandbox = await openOne().catch((error: unknown) => {
+      leaveGate();
+      throw error;
+    });
+    if (sandbox === undefined) {
+      leaveGate();
+      return undefined;
+    }
+    open.add(sandbox);
+    const close = () =>
+      sandbox.close().finally(() => {
+        open.delete(sandbox);
+        leave();
+        leaveGate();
+      });
+    return { sandbox, close };
+  }
+
+  /** A snapshot is waited for outside of the gate, so that it keeps nobody from reading other files. */
+  async function startReading(gate: Gate, asking: WorkspaceRequest): Promise<Reading> {
+    const { principal, id, isNodeGone, signal } = asking;
     const name = conversationName(principal, id);
     const found = await database.run(findConversation, name);
     if (found === undefined) throw noConversation();
-    const local = isNodeGone ? undefined : await openWorkspace(found.key, name);
-    const sandbox = local ?? (await openSnapshot?.(found, name));
-    if (sandbox === undefined) throw noWorkspace();
-    open.add(sandbox);
-    return sandbox;
-  }
-
-  async function closeSandbox(sandbox: OpenSandbox): Promise<void> {
-    await sandbox.close().finally(() => open.delete(sandbox));
-  }
-
-  async function runInspection(asking: WorkspaceRequest, what: Inspection): Promise<unknown> {
-    const leaveGate = await inspections.enter(asking.principal.userId, asking.signal);
+    const local = isNodeGone ? undefined : await openIn(gate, asking, () => openWorkspace(found.key, name));
+    if (local !== undefined) return local;
+    const snapshot = await prepareSnapshot?.(found, name, signal);
     try {
-      const sandbox = await openSandboxFor(asking);
-      return await inspectWorkspace(sandbox, what, bounds, asking.signal).finally(() =>
-        closeSandbox(sandbox),
-      );
-    } finally {
-      leaveGate();
+      const reading = snapshot && (await openIn(gate, asking, snapshot.open, snapshot.leave));
+      if (reading === undefined) throw noWorkspace();
+      return reading;
+    } catch (error) {
+      snapshot?.leave();
+      throw error;
     }
   }
 
+  async function runInspection(asking: WorkspaceRequest, what: Inspection): Promise<unknown> {
+    const { sandbox, close } = await startReading(inspections, asking);
+    return inspectWorkspace(sandbox, what, bounds, asking.signal).finally(close);
+  }
+
   async function startDownload(asking: WorkspaceRequest, what: Download): Promise<Readable> {
-    const leaveGate = await downloads.enter(asking.principal.userId, asking.signal);
-    let sandbox: OpenSandbox | undefined;
-    const end = () => {
-      const left = sandbox === undefined ? Promise.resolve() : closeSandbox(sandbox);
-      // Nobody awaits this; processes that could not be ended are reported where sandboxes are closed.
-      left.then(leaveGate, leaveGate);
-    };
+    const { sandbox, close } = await startReading(downloads, asking);
+    const end = () =>
+      void close().catch(() => {
+        // Processes that could not be ended are reported where sandboxes are closed.
+      });
     try {
-      sandbox = await openSandboxFor(asking);
       return await download(sandbox, what, bounds, asking.signal, end);
     } catch (error) {
       end();
@@ -121,7 +157,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
       startDownload(asking, { command: 'patch', from }),
     /** Ends all inspections. */
     close: async () => {
-      await Promise.all([...open].map(closeSandbox));
+      await Promise.all([...open].map((sandbox) => sandbox.close()));
     },
   };
 }

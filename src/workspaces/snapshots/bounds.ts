@@ -12,6 +12,14 @@ export const copyMsMax = 2 * 60_000;
 export const copiesAtOnce = 4;
 /** How long the next turn waits for the copy of the files after the last one; it never waits for the store. */
 export const turnWaitMs = 3_000;
+/** Files that the user changes between turns are copied when nothing has changed for so long… */
+export const settleMs = 2_000;
+/** …but not later than this after the first change… */
+export const settleMsMax = 15_000;
+/** …unless the last copy took so long that copies would take more than a tenth of the time. */
+export const restFactor = 10;
+/** How often a copy is made again because the repository was changed meanwhile. */
+export const changedTriesMax = 3;
 /** How long a run that has ended waits until its last snapshot is stored. */
 export const endWaitMs = 20_000;
 /** How long one call of the store may take. */

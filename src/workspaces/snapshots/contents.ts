@@ -29,7 +29,7 @@ export interface Contents {
   readonly pieces: Pieces;
 }
 
-/** A blob was changed, is missing, or belongs to something else. */
+/** A blob was changed, is missing, or belongs to something else. The message is a clause that names it. */
 export class DamagedSnapshot extends Error {}
 
 export function newBlobName(): string {
@@ -61,7 +61,8 @@ export function createBlobBox(
       try {
         return cipher.decrypt(blob, ownerOf(name));
       } catch (error) {
-        if (error instanceof DecryptionError) throw new DamagedSnapshot('a part of it was changed');
+        if (error instanceof DecryptionError)
+          throw new DamagedSnapshot(`the blob ${id}/${name} in the snapshot store was changed`);
         throw error;
       }
     },

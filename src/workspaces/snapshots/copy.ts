@@ -6,14 +6,31 @@ import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { copyMsMax, summaryBytesMax } from './bounds.ts';
 import { type BlobBox, type Contents, newBlobName, type Piece } from './contents.ts';
 import { type Frame, readFrames } from './inside/frames.ts';
-import { type Section, type Summary, sections, sectionTypes, type TakeRequest } from './inside/sections.ts';
+import {
+  leftOutReasons,
+  type Section,
+  type Summary,
+  sections,
+  sectionTypes,
+  type TakeRefusal,
+  type TakeRequest,
+} from './inside/sections.ts';
 import { takeProgram } from './program.ts';
 
 const folderMode = 0o700;
 const fileMode = 0o600;
 
+export type NotCopiedReason = 'too_large' | 'changed' | 'timeout' | 'disk' | 'failed' | 'ended';
+
 /** Why there is no copy, as the end of a sentence: "because …". */
-export class NotCopied extends Error {}
+export class NotCopied extends Error {
+  readonly reason: NotCopiedReason;
+
+  constructor(reason: NotCopiedReason, clause: string) {
+    super(clause);
+    this.reason = reason;
+  }
+}
 
 export interface CopyBounds {
   readonly piecesMax: number;
@@ -24,7 +41,6 @@ export interface Copy {
   readonly contents: Contents;
   readonly summary: Summary;
   readonly takenAt: number;
-  readonly heard: number;
   /** The encrypted bytes of a piece that is new. */
   read(name: string): Promise<Buffer>;
   readonly isNew: (name: string) => boolean;
@@ -34,12 +50,16 @@ export interface Copy {
 /** The program inside is not trusted. */
 function parseSummary(payload: Buffer): Summary {
   const { hasRepository, bytes, files, leftOut } = JSON.parse(payload.toString()) as Summary;
-  const names = leftOut.names.slice(0, 20).map((name) => String(name).slice(0, 200));
+  const named = leftOut.files.slice(0, 20).map((file) => ({
+    name: String(file.name).slice(0, 200),
+    bytes: Math.max(0, Number(file.bytes) || 0),
+    reason: leftOutReasons.find((reason) => reason === file.reason) ?? 'unreadable',
+  }));
   return {
     hasRepository: hasRepository === true,
     bytes: Number(bytes),
     files: Number(files),
-    leftOut: { names, count: Math.max(names.length, Math.trunc(Number(leftOut.count)) || 0) },
+    leftOut: { files: named, count: Math.max(named.length, Math.trunc(Number(leftOut.count)) || 0) },
   };
 }
 
@@ -52,7 +72,6 @@ interface CopyOptions {
   readonly known: ReadonlyMap<string, Piece>;
   /** The folder for copies. */
   readonly folder: string;
-  readonly heard: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
 }
@@ -80,7 +99,7 @@ function createCollector({ box, known, bounds }: CopyOptions, folder: string) {
       count += 1;
       total += payload.length;
       if (section === undefined || count > bounds.piecesMax || total > bounds.copyBytesMax)
-        throw new NotCopied('the program that copies them did not keep to its bounds');
+        throw new NotCopied('failed', 'the program that copies them did not keep to its bounds');
       const list = pieces[section] ?? [];
       pieces[section] = list;
       list.push(await store(payload));
@@ -90,20 +109,25 @@ function createCollector({ box, known, bounds }: CopyOptions, folder: string) {
   };
 }
 
+function refusalOf(payload: Buffer): NotCopied {
+  return (payload.toString() as TakeRefusal) === 'changed'
+    ? new NotCopied('changed', 'the repository was changed meanwhile')
+    : new NotCopied('too_large', 'the commits that are not pushed exceed PARLEY_SNAPSHOT_MB');
+}
+
 async function receive(program: SandboxProcess, add: (frame: Frame) => Promise<void>): Promise<Summary> {
   for await (const frame of readFrames(program.stdout)) {
-    if (frame.type === sectionTypes.refused)
-      throw new NotCopied('the commits that are not pushed exceed PARLEY_SNAPSHOT_MB');
+    if (frame.type === sectionTypes.refused) throw refusalOf(frame.payload);
     if (frame.type === sectionTypes.end && frame.payload.length <= summaryBytesMax)
       return parseSummary(frame.payload);
     await add(frame);
   }
-  throw new NotCopied('the program that copies them failed');
+  throw new NotCopied('failed', 'the program that copies them failed');
 }
 
 /** Throws NotCopied, and errors of this machine. Nothing is left then. */
 export async function copyFiles(options: CopyOptions): Promise<Copy> {
-  const { sandbox, request, folder: top, heard, now, signal } = options;
+  const { sandbox, request, folder: top, now, signal } = options;
   const takenAt = now();
   const folder = join(top, randomBytes(8).toString('hex'));
   const discard = () =>
@@ -128,10 +152,10 @@ export async function copyFiles(options: CopyOptions): Promise<Copy> {
     const contents = { hasRepository: summary.hasRepository, pieces: collector.pieces };
     const names = collector.names();
     const read = (name: string) => readFile(join(folder, name));
-    return { contents, summary, takenAt, heard, read, isNew: (name) => names.has(name), discard };
+    return { contents, summary, takenAt, read, isNew: (name) => names.has(name), discard };
   } catch (error) {
     await discard();
-    throw isLate ? new NotCopied(`that took longer than ${copyMsMax / 1_000} s`) : error;
+    throw isLate ? new NotCopied('timeout', `that took longer than ${copyMsMax / 1_000} s`) : error;
   } finally {
     clearTimeout(late);
     signal.removeEventListener('abort', kill);

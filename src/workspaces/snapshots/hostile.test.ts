@@ -1,13 +1,23 @@
 // Repositories and homes that try to break snapshots, or to run something while they are taken or restored.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commit, git } from '../../../test/support/gitServer.ts';
 import { bubblewrap, noBubblewrap } from '../../../test/support/sandboxes.ts';
 import { createSnapshotBench, type Place } from '../../../test/support/snapshotBench.ts';
 import { temporaryFolder } from '../../../test/support/snapshots.ts';
+import type { SandboxProgram } from '../../sandbox/sandbox.ts';
 import { NotCopied } from './copy.ts';
 
 async function repository(t: TestContext) {
@@ -129,6 +139,32 @@ describe('a snapshot of a hostile repository', () => {
   });
 });
 
+describe('a repository that is changed while it is copied', () => {
+  it('is refused, because the index could name objects that the copy lacks', async (t) => {
+    const { place, take } = await repository(t);
+    // As if somebody staged the file after the index was read.
+    const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+    const programs = temporaryFolder(t);
+    writeFileSync(
+      join(programs, 'git'),
+      `#!/bin/sh
+case "$*" in *ls-files*--others*) (cd ${place.workspace} && ${real} add late.txt);; esac
+exec ${real} "$@"
+`,
+      { mode: 0o755 },
+    );
+    writeFileSync(join(place.workspace, 'late.txt'), 'late\n');
+    const env = { PATH: `${programs}:${process.env['PATH']}` };
+    const { start } = place.sandbox;
+    const sandbox = { ...place.sandbox, start: (program: SandboxProgram) => start({ ...program, env }) };
+    await assert.rejects(
+      take({ ...place, sandbox }),
+      (error) => error instanceof NotCopied && error.reason === 'changed',
+    );
+    assert.equal((await take(place)).summary.hasRepository, true);
+  });
+});
+
 describe('the bounds of a snapshot', () => {
   it('leave out what is too large, also if it takes no space, and name it', async (t) => {
     const { place, take, restore } = await repository(t);
@@ -137,10 +173,33 @@ describe('the bounds of a snapshot', () => {
     writeFileSync(join(place.home, 'large.bin'), Buffer.alloc(600_000));
     writeFileSync(join(place.home, 'small.txt'), 'small');
     const taken = await take(place, { limits: { bytesMax: 500_000, fileBytesMax: 500_000 } });
-    assert.deepEqual(taken.summary.leftOut.names.toSorted(), ['sparse.bin', '~/large.bin']);
+    assert.deepEqual(taken.summary.leftOut.files, [
+      { name: 'sparse.bin', bytes: 5_000_000_000_000, reason: 'too_large' },
+      { name: '~/large.bin', bytes: 600_000, reason: 'too_large' },
+    ]);
     const restored = await restore(taken);
     assert.equal(restored.refusal, undefined);
     assert.ok(existsSync(join(restored.home, 'small.txt')));
+  });
+
+  it('leave out the largest files, however they are called, so that most fit', async (t) => {
+    const { place, take, restore } = await repository(t);
+    const sizes = { a: 10_000, b: 400_000, c: 20_000, d: 350_000, e: 30_000 };
+    for (const [name, size] of Object.entries(sizes))
+      writeFileSync(join(place.workspace, name), Buffer.alloc(size));
+    const taken = await take(place, { limits: { bytesMax: 200_000 } });
+    assert.deepEqual(taken.summary.leftOut, {
+      count: 2,
+      files: [
+        { name: 'b', bytes: 400_000, reason: 'no_room' },
+        { name: 'd', bytes: 350_000, reason: 'no_room' },
+      ],
+    });
+    const { workspace } = await restore(taken);
+    assert.deepEqual(
+      readdirSync(workspace).filter((name) => name in sizes),
+      ['a', 'c', 'e'],
+    );
   });
 
   it('hold for the number of files', async (t) => {
@@ -149,7 +208,8 @@ describe('the bounds of a snapshot', () => {
     const taken = await take(place, { limits: { filesMax: 100 } });
     assert.equal(taken.summary.files, 100);
     assert.ok(taken.summary.leftOut.count >= 200);
-    assert.equal(taken.summary.leftOut.names.length, 20);
+    assert.equal(taken.summary.leftOut.files.length, 20);
+    assert.equal(taken.summary.leftOut.files[0]?.reason, 'too_many');
   });
 
   it('refuse commits that do not fit, and leave nothing behind', async (t) => {
@@ -169,7 +229,9 @@ describe('the bounds of a snapshot', () => {
   }, async (t) => {
     const { place, take } = await repository(t);
     mkdirSync(join(place.home, 'locked'), { mode: 0o000 });
-    assert.deepEqual((await take(place)).summary.leftOut.names, ['~/locked/']);
+    assert.deepEqual((await take(place)).summary.leftOut.files, [
+      { name: '~/locked/', bytes: 0, reason: 'unreadable' },
+    ]);
     chmodSync(join(place.home, 'locked'), 0o700);
   });
 });

@@ -1,72 +1,81 @@
-// The snapshots of one run: the files are copied after each turn, and the copies are stored one after the other in the
+// The snapshots of one run: decides when the files are copied, and stores the copies one after the other in the
 // background. If there are several, only the latest is stored.
 import type { BlobStore } from '../../blobs/blobStore.ts';
 import type { Run } from '../../conversations/run/records.ts';
 import type { Database } from '../../db/transaction.ts';
-import { endWaitMs, storeMsMax, turnWaitMs } from './bounds.ts';
-import {
-  type BlobBox,
-  type Contents,
-  isSameContents,
-  newBlobName,
-  type Piece,
-  piecesOf,
-} from './contents.ts';
-import type { Copy } from './copy.ts';
+import { type Clock, systemClock } from '../../process/clock.ts';
+import { changedTriesMax, endWaitMs, turnWaitMs } from './bounds.ts';
+import { type Piece, piecesOf } from './contents.ts';
+import { type Copy, NotCopied } from './copy.ts';
 import type { Summary } from './inside/sections.ts';
-import { publishSnapshot, type SnapshotRow } from './store.ts';
-import { createSnapshotBlobs, type SnapshotBlobs } from './storeCalls.ts';
+import { createPublisher, type OpenedSnapshot, type Publication, type Publisher } from './publisher.ts';
+import { createSettling } from './settling.ts';
+import { createSnapshotBlobs } from './storeCalls.ts';
 
-/** Blobs of a conversation that are looked at to find those that a crash has left. */
-const listedMax = 100_000;
-const removedAtOnce = 500;
-const loadContentsMs = 5_000;
+/** The session in the home is never resumed from a snapshot without it. */
+const heardNothing = -1;
 
-export interface OpenedSnapshot {
-  readonly row: SnapshotRow;
-  readonly box: BlobBox;
+/** What is copied, and why. */
+export interface CopyRequest {
+  /**
+   * `start`: the workspace before the first turn, without the home, which the agent is changing. `edit`: the user has
+   * changed files between turns. `turn`: a turn or the run has ended.
+   */
+  readonly kind: 'start' | 'edit' | 'turn';
+  /** The agent had been given what the user said before this event. */
+  readonly heard: number;
+  readonly at: number;
 }
 
 export interface RunSnapshotsOptions {
   readonly database: Database;
   readonly store: BlobStore;
   readonly run: Run;
+  /** As in `CopyRequest`. */
+  readonly heard: number;
   /** Creates or finds the row. Undefined if the run no longer owns the conversation. */
   readonly open: () => Promise<OpenedSnapshot | undefined>;
   /** Copies the files. Undefined if there are none. */
   readonly copy: (
     opened: OpenedSnapshot,
     known: ReadonlyMap<string, Piece>,
-    heard: number,
+    request: CopyRequest,
     signal: AbortSignal,
   ) => Promise<Copy | undefined>;
   readonly isHeld: () => boolean;
   /** How long the end of the run waits for the store. */
   readonly endMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Called when what is left out has changed. */
   readonly onSummary: (summary: Summary) => void;
   /** Called once, and again only after a success. */
   readonly onFailure: (error: Error) => void;
-  /** Called when blobs that are not needed could not be removed. The next snapshot tries again. */
-  readonly onRemovalFailure?: (error: Error) => void;
+  readonly onRemovalFailure: (error: Error) => void;
+  readonly observe: SnapshotObserver;
+}
+
+/** Receives everything that operators may want to know. */
+export interface SnapshotObserver {
+  published(outcome: Publication, ms: number): void;
+  failed(error: Error): void;
+  sent(bytes: number): void;
 }
 
 export interface RunSnapshots {
+  /** Copies the workspace before the first turn. Nothing waits for it. */
+  copyNew(): void;
+  /** The user has changed files. They are copied when that has settled, or with the next turn. */
+  filesChanged(): void;
+  /** Settles when a turn may change the files: when the copy after the last one is made, or after a while. */
+  beginTurn(): Promise<void>;
   /** Begins to copy the files. `heard`: the agent had been given what the user said before this event. */
-  take(heard: number): void;
-  /** Settles when no copy is being made, or after a while. */
-  copied(): Promise<void>;
+  endTurn(heard: number): void;
   /** Copies the files for the last time, and waits until that is stored, within bounds. */
-  finish(heard: number): Promise<void>;
+  finish(): Promise<void>;
   /** Ends everything at once; the last snapshot that is complete stays. */
   abandon(): void;
-}
-
-/** What the store has, as far as this run knows. */
-interface Published {
-  readonly name: string;
-  readonly contents: Contents;
-  readonly heard: number | null;
+  /** How long the oldest change of files has been waiting for its snapshot. */
+  overdueMs(): number;
 }
 
 function within(ms: number, work: Promise<unknown>): Promise<void> {
@@ -79,70 +88,106 @@ function within(ms: number, work: Promise<unknown>): Promise<void> {
   return promise;
 }
 
-const inParts = <Item>(items: readonly Item[], size: number) =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+/** What is left out, whatever its size is now. */
+function leftOutKey({ leftOut: { files, count } }: Summary): string {
+  return JSON.stringify([count, files.map(({ name, reason }) => [name, reason])]);
+}
 
 export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
-  const { database, store, run, isHeld, endMs = endWaitMs, onSummary, onFailure } = options;
+  const { database, store, run, isHeld, endMs = endWaitMs, observe, clock = systemClock } = options;
   const ending = new AbortController();
+  let { heard } = options;
+  let isTurn = false;
+  let publisher: Publisher | undefined;
   let opened: OpenedSnapshot | undefined;
-  let blobs: SnapshotBlobs | undefined;
-  let published: Published | undefined;
-  let isLoaded = false;
-  let isCleaned = false;
-  /** The store has lost blobs, so the next snapshot must not build on this one. */
-  let hasGaps = false;
-  let hasRefilled = false;
   let isFailing = false;
+  let hasRefilled = false;
   let lastLeftOut = '';
-  let pending: Copy | undefined;
-  let copying: Promise<void> | undefined;
-  let next: number | undefined;
+  /** The copy that is being made, and the request for the one after it. */
+  let copying: { readonly request: CopyRequest; readonly giveUp: AbortController } | undefined;
+  let next: CopyRequest | undefined;
+  let copyingAll: Promise<void> | undefined;
+  /** The copy that waits for the store. */
+  let pending: { readonly request: CopyRequest; readonly copy: Copy } | undefined;
   let storing: Promise<void> | undefined;
   /** The pieces that the copy which is being made may refer to. */
   let knownToCopy: readonly Piece[] = [];
+  /** The first request that was not fulfilled, and the last one. */
+  let dueSince: number | undefined;
+  let lastRequest: CopyRequest | undefined;
 
   function failed(error: Error): void {
-    if (!isFailing && !ending.signal.aborted) onFailure(error);
+    if (ending.signal.aborted) return;
+    observe.failed(error);
+    if (!isFailing) options.onFailure(error);
     isFailing = true;
   }
 
-  /** What the previous snapshot has need not be stored again. If it cannot be read, everything is. */
-  async function loadPublished({ row }: OpenedSnapshot, calls: SnapshotBlobs): Promise<void> {
-    if (isLoaded || row.blob === null) return;
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(loadContentsMs)]);
-    try {
-      const contents = await calls.getContents(row.blob, signal);
-      published = { name: row.blob, contents, heard: row.heard };
-    } catch {
-      // It is replaced by the next one.
-    }
-    isLoaded = true;
+  async function openPublisher(): Promise<Publisher | undefined> {
+    opened ??= await options.open();
+    if (opened === undefined) return undefined;
+    const { row, box } = opened;
+    publisher ??= createPublisher({
+      database,
+      run,
+      row,
+      blobs: createSnapshotBlobs(store, row.id, box),
+      ending: ending.signal,
+      inUse: () => [...knownToCopy, ...(pending === undefined ? [] : piecesOf(pending.copy.contents))],
+      onBytes: observe.sent,
+      onRemovalFailure: options.onRemovalFailure,
+    });
+    return publisher;
   }
 
-  async function copyOnce(heard: number): Promise<void> {
-    if (!isHeld()) return;
-    opened ??= await options.open();
-    if (opened === undefined) return;
-    blobs ??= createSnapshotBlobs(store, opened.row.id, opened.box);
-    await loadPublished(opened, blobs);
-    knownToCopy = published === undefined || hasGaps ? [] : piecesOf(published.contents);
+  /** Programs that still run may change the repository at any time. */
+  async function copyUnchanged(request: CopyRequest, signal: AbortSignal): Promise<Copy | undefined> {
     const known = new Map(knownToCopy.map((piece) => [piece.digest, piece]));
-    const copy = await options.copy(opened, known, heard, ending.signal);
+    for (let tries = 1; opened !== undefined; tries++) {
+      try {
+        return await options.copy(opened, known, request, signal);
+      } catch (error) {
+        const isChanged = error instanceof NotCopied && error.reason === 'changed';
+        if (!isChanged || request.kind === 'start' || tries >= changedTriesMax) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  async function copyOnce(request: CopyRequest, signal: AbortSignal): Promise<void> {
+    if (!isHeld()) return;
+    const own = await openPublisher();
+    if (own === undefined) return;
+    knownToCopy = await own.loadKnown();
+    const copy = await copyUnchanged(request, signal);
     if (copy === undefined) return;
-    const leftOut = JSON.stringify(copy.summary.leftOut);
-    if (leftOut !== lastLeftOut) onSummary(copy.summary);
+    const leftOut = leftOutKey(copy.summary);
+    if (leftOut !== lastLeftOut) options.onSummary(copy.summary);
     lastLeftOut = leftOut;
-    await pending?.discard();
-    pending = copy;
+    await pending?.copy.discard();
+    pending = { request, copy };
     knownToCopy = [];
     startStoring();
   }
 
+  /** A copy that the next turn replaces anyway may fail. */
+  function dropped(request: CopyRequest): void {
+    if (dueSince === request.at) dueSince = undefined;
+  }
+
   async function copyAll(): Promise<void> {
-    for (let heard = next; heard !== undefined && !ending.signal.aborted; heard = next) {
+    for (let request = next; request !== undefined && !ending.signal.aborted; request = next) {
       next = undefined;
-      await copyOnce(heard).catch(failed);
+      const giveUp = new AbortController();
+      copying = { request, giveUp };
+      const begun = clock.steady();
+      await copyOnce(request, AbortSignal.any([ending.signal, giveUp.signal])).catch((error: Error) => {
+        const isChanged = error instanceof NotCopied && error.reason === 'changed';
+        if (giveUp.signal.aborted || (isChanged && request.kind === 'start')) dropped(request);
+        else failed(error);
+      });
+      copying = undefined;
+      settling.worked(clock.steady() - begun);
     }
   }
 
@@ -155,14 +200,12 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   }
 
   async function storeAll(): Promise<void> {
-    for (let copy = pending; copy !== undefined; copy = pending) {
+    for (let waiting = pending; waiting !== undefined; waiting = pending) {
       pending = undefined;
+      const { copy, request } = waiting;
       try {
-        if (!ending.signal.aborted) await storeCopy(copy);
-        isFailing = false;
+        if (!ending.signal.aborted) await storeCopy(copy, request);
       } catch (error) {
-        // It may have left blobs.
-        isCleaned = false;
         failed(error as Error);
       } finally {
         await copy.discard();
@@ -170,83 +213,82 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     }
   }
 
-  async function storeCopy(copy: Copy): Promise<void> {
-    if (opened === undefined || blobs === undefined) return;
-    const { contents, heard, takenAt } = copy;
-    if (!hasGaps && published?.heard === heard && isSameContents(published.contents, contents)) return;
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(storeMsMax)]);
-    const name = newBlobName();
-    const fresh = [...new Set(piecesOf(contents).map((piece) => piece.name))].filter(copy.isNew);
-    await blobs.putAll(fresh, copy.read, signal);
-    await blobs.putContents(name, contents, signal);
-    const isPublished = await database.run(publishSnapshot, {
-      ...run,
-      id: opened.row.id,
-      blob: name,
-      takenAt,
-      heard,
-    });
-    if (!isPublished) return blobs.remove([...fresh, name], signal);
-    const before = published;
-    published = { name, contents, heard };
-    // What is not needed any more is removed last, so that there is always a whole snapshot.
-    await removeOthers(before, signal).catch((error: Error) => {
-      isCleaned = false;
-      if (!ending.signal.aborted) options.onRemovalFailure?.(error);
-    });
-    if (!hasGaps || hasRefilled) return;
+  async function storeCopy(copy: Copy, request: CopyRequest): Promise<void> {
+    if (publisher === undefined) return;
+    const outcome = await publisher.publish(copy, request.heard);
+    isFailing = false;
+    observe.published(outcome, clock.steady() - request.at);
+    // If others were requested meanwhile, the first of them is at most as old as this copy.
+    dueSince = lastRequest === request ? undefined : lastRequest?.at;
+    if (!publisher.hasGaps() || hasRefilled) return;
     hasRefilled = true;
-    take(heard);
+    if (!isTurn) take('edit');
   }
 
-  async function removeOthers(before: Published | undefined, signal: AbortSignal): Promise<void> {
-    if (blobs === undefined || published === undefined) return;
-    const needed = new Set([published.name, ...piecesOf(published.contents).map(({ name }) => name)]);
-    const earlier =
-      before === undefined ? [] : [before.name, ...piecesOf(before.contents).map(({ name }) => name)];
-    // Once per run: a run that crashed may have left some.
-    const others = isCleaned ? earlier : await blobs.list(listedMax, signal);
-    const isWhole = isCleaned || others.length >= listedMax || needed.isSubsetOf(new Set(others));
-    hasGaps = !isWhole;
-    const waiting = pending === undefined ? [] : piecesOf(pending.contents);
-    const inUse = new Set([...knownToCopy, ...waiting].map(({ name }) => name));
-    const unneeded = [...new Set(others)].filter((name) => !needed.has(name));
-    const removable = unneeded.filter((name) => !inUse.has(name));
-    for (const part of inParts(removable, removedAtOnce)) await blobs.remove(part, signal);
-    isCleaned = isWhole && removable.length === unneeded.length;
+  function take(kind: CopyRequest['kind']): void {
+    // A copy that is due anyway has the changes of the user, too.
+    if (ending.signal.aborted || (kind === 'edit' && next?.kind === 'turn')) return;
+    const request = { kind, heard: kind === 'start' ? heardNothing : heard, at: clock.steady() };
+    dueSince ??= request.at;
+    lastRequest = request;
+    next = request;
+    startCopying();
   }
 
   /** Makes one copy at a time. */
   function startCopying(): void {
-    copying ??= copyAll().finally(() => {
-      copying = undefined;
+    copyingAll ??= copyAll().finally(() => {
+      copyingAll = undefined;
       if (next !== undefined && !ending.signal.aborted) startCopying();
     });
   }
 
-  function take(heard: number): void {
-    next = heard;
-    startCopying();
+  const settling = createSettling(clock, () => take('edit'));
+
+  /** The copy after the last turn is worth a moment; the other ones are not. */
+  async function beginTurn(): Promise<void> {
+    isTurn = true;
+    settling.cancel();
+    if (next?.kind === 'edit') {
+      dropped(next);
+      next = undefined;
+    }
+    if (copying?.request.kind === 'edit') copying.giveUp.abort();
+    const isWorthIt = copying?.request.kind === 'turn' || next?.kind === 'turn';
+    if (isWorthIt && copyingAll !== undefined) await within(turnWaitMs, copyingAll);
   }
 
   async function settled(): Promise<void> {
-    while (copying !== undefined || storing !== undefined) {
-      await copying;
+    while (copyingAll !== undefined || storing !== undefined) {
+      await copyingAll;
       await storing;
     }
   }
 
   return {
-    take,
-    copied: () => within(turnWaitMs, copying ?? Promise.resolve()),
-    finish: async (heard) => {
+    copyNew: () => take('start'),
+    filesChanged: () => {
+      if (!isTurn && !ending.signal.aborted) settling.changed();
+    },
+    beginTurn,
+    endTurn: (known) => {
+      isTurn = false;
+      heard = known;
+      take('turn');
+    },
+    finish: async () => {
+      settling.cancel();
       if (!ending.signal.aborted && isHeld()) {
-        take(heard);
+        take('turn');
         await within(endMs, settled());
       }
       ending.abort();
       await settled();
     },
-    abandon: () => ending.abort(),
+    abandon: () => {
+      settling.cancel();
+      ending.abort();
+    },
+    overdueMs: () => (dueSince === undefined ? 0 : clock.steady() - dueSince),
   };
 }

@@ -3,25 +3,30 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BlobStore } from '../../blobs/blobStore.ts';
+import { type BlobStore, BlobStoreError } from '../../blobs/blobStore.ts';
 import type { ConversationName } from '../../conversations/id.ts';
 import type { Run } from '../../conversations/run/records.ts';
+import { filesOf } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { blobKeyBytes } from '../../encryption/encrypt.ts';
 import { ownerOf } from '../../encryption/store.ts';
 import { storeEncrypted } from '../../encryption/storeEncrypted.ts';
 import type { Vault } from '../../encryption/vault.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import { limitCalls } from '../../process/limitCalls.ts';
 import { type FreeMin, findDiskFault } from '../../sandbox/diskWatch.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { copiesAtOnce, copyBytesMaxOf, fileBytesMax, gitAddressBytesMax, piecesMaxOf } from './bounds.ts';
 import { type Contents, createBlobBox, newBlobName, type Piece } from './contents.ts';
 import { copyFiles, NotCopied } from './copy.ts';
+import { WrongStoreError } from './marker.ts';
+import type { OpenedSnapshot } from './publisher.ts';
 import {
+  type CopyRequest,
   createRunSnapshots,
-  type OpenedSnapshot,
   type RunSnapshots,
   type RunSnapshotsOptions,
+  type SnapshotObserver,
 } from './runSnapshots.ts';
 import { findSnapshot, openSnapshot, type SnapshotRow } from './store.ts';
 import { createSnapshotBlobs, type SnapshotBlobs } from './storeCalls.ts';
@@ -40,12 +45,15 @@ interface SnapshotsOptions {
   readonly freeMin: FreeMin;
   /** Opens a sandbox without network on the workspace and home of a conversation; undefined if it has none here. */
   readonly openWorkspace: (key: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
+  readonly metrics: Pick<Metrics, 'snapshots' | 'snapshotFailures' | 'snapshotBytes' | 'snapshotRestores'>;
+  readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
   /** How long the end of a run waits for the store. */
   readonly endMs?: number;
 }
 
-interface SnapshottedRun extends Omit<RunSnapshotsOptions, 'database' | 'store' | 'open' | 'copy'> {
+interface SnapshottedRun
+  extends Omit<RunSnapshotsOptions, 'database' | 'store' | 'open' | 'copy' | 'observe'> {
   readonly name: ConversationName;
   /** The workspace is a clone. */
   readonly hasRemote: boolean;
@@ -59,14 +67,43 @@ export interface StoredSnapshot {
   readonly heard: number;
   /** Reads what is in it. Throws DamagedSnapshot, and BlobStoreError if the store cannot be used. */
   load(signal: AbortSignal): Promise<{ readonly contents: Contents; readonly blobs: SnapshotBlobs }>;
+  /** Counts an attempt to restore it, and reports a failure that only an operator can do something about. */
+  onRestore(outcome: RestoreOutcome, fault: string): void;
+}
+
+export type RestoreOutcome =
+  | 'restored'
+  /** The store cannot be used now. */
+  | 'store'
+  /** The host of the repository failed. */
+  | 'host'
+  /** This machine has no space left. */
+  | 'disk'
+  /** Blobs are missing or were changed, so somebody must act. */
+  | 'damaged'
+  /** The repository no longer has a commit that is needed. */
+  | 'no_commit'
+  | 'failed';
+
+/** Whether trying again does not help before somebody acts. */
+export function isLasting(outcome: RestoreOutcome): boolean {
+  return outcome === 'damaged' || outcome === 'no_commit' || outcome === 'failed';
+}
+
+/** Why a snapshot was not made, as the label of a metric. */
+function failureReason(error: Error): string {
+  if (error instanceof NotCopied) return error.reason;
+  if (error instanceof WrongStoreError) return 'wrong_store';
+  return error instanceof BlobStoreError ? 'store' : 'internal';
 }
 
 export type Snapshots = ReturnType<typeof createSnapshots>;
 
 export function createSnapshots(options: SnapshotsOptions) {
-  const { database, vault, store, dataDir, bytesMax, filesMax, openWorkspace, now = Date.now } = options;
+  const { database, vault, store, dataDir, bytesMax, filesMax, openWorkspace, metrics } = options;
+  const { onBackgroundError, now = Date.now } = options;
   const folder = join(dataDir, 'snapshots');
-  const limit = limitCalls(copiesAtOnce, () => new NotCopied('the run has ended'));
+  const limit = limitCalls(copiesAtOnce, () => new NotCopied('ended', 'the run has ended'));
   const limits = { bytesMax, filesMax, fileBytesMax: Math.min(fileBytesMax, bytesMax), gitAddressBytesMax };
   const bounds = { piecesMax: piecesMaxOf(bytesMax), copyBytesMax: copyBytesMaxOf(bytesMax, filesMax) };
 
@@ -89,36 +126,58 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** A copy takes space until it is stored. */
   async function checkDisk(): Promise<void> {
     if ((await findDiskFault(dataDir, options.freeMin)) !== undefined)
-      throw new NotCopied('the disk of this machine is nearly full');
+      throw new NotCopied('disk', 'the disk of this machine is nearly full');
   }
+
+  const observe: SnapshotObserver = {
+    published: (outcome, ms) => metrics.snapshots.observe([outcome], ms / 1_000),
+    failed: (error) => metrics.snapshotFailures.add([failureReason(error)]),
+    sent: (bytes) => metrics.snapshotBytes.add([], bytes),
+  };
+  /** Those of the runs of this process, by the keys of their conversations. */
+  const running = new Map<number, RunSnapshots>();
+  database.onNotification((topics) => {
+    for (const topic of topics) {
+      const key = filesOf(topic);
+      if (key !== undefined) running.get(key)?.filesChanged();
+    }
+  });
 
   /** The snapshots of a run. */
   function begin({ run, name, hasRemote, ...rest }: SnapshottedRun): RunSnapshots {
     async function copy(
       { box }: OpenedSnapshot,
       known: ReadonlyMap<string, Piece>,
-      heard: number,
+      { kind }: CopyRequest,
       signal: AbortSignal,
     ) {
       await checkDisk();
       const sandbox = await openWorkspace(run.key, name);
       if (sandbox === undefined) return undefined;
       try {
-        const request = { limits, home: sandbox.paths.home, hasRemote };
-        return await copyFiles({ sandbox, request, bounds, box, known, folder, heard, now, signal });
+        const home = kind === 'start' ? null : sandbox.paths.home;
+        const request = { limits, home, hasRemote };
+        return await copyFiles({ sandbox, request, bounds, box, known, folder, now, signal });
       } finally {
         await sandbox.close();
       }
     }
-    return createRunSnapshots({
+    const own = createRunSnapshots({
       database,
       store,
       run,
       open: () => openFor(run, name),
       endMs: options.endMs,
-      copy: (opened, known, heard, signal) => limit(signal, () => copy(opened, known, heard, signal)),
+      copy: (opened, known, request, signal) => limit(signal, () => copy(opened, known, request, signal)),
+      observe,
       ...rest,
     });
+    running.set(run.key, own);
+    const finish = () =>
+      own.finish().finally(() => {
+        if (running.get(run.key) === own) running.delete(run.key);
+      });
+    return { ...own, finish };
   }
 
   /** The last good snapshot of a conversation; undefined if there is none. */
@@ -135,12 +194,19 @@ export function createSnapshots(options: SnapshotsOptions) {
         const blobs = createSnapshotBlobs(store, row.id, box);
         return { contents: await blobs.getContents(blob, signal), blobs };
       },
+      onRestore: (outcome, fault) => {
+        metrics.snapshotRestores.add([outcome]);
+        if (isLasting(outcome))
+          onBackgroundError(new Error(`conversation ${row.conversation_id} lacks its files: ${fault}`));
+      },
     };
   }
 
   return {
     begin,
     find,
+    /** How long the oldest change of files, of all runs of this process, has been waiting for its snapshot. */
+    overdueMs: () => Math.max(0, ...[...running.values()].map((own) => own.overdueMs())),
     /** Removes copies that processes of this machine have left when they were killed. */
     removeLeftCopies: async () => {
       for (const name of await readdir(folder).catch(() => [])) {

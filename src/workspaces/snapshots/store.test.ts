@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { someTime as at, newConversation } from '../../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../../test/support/databases.ts';
 import { inspect } from '../../../test/support/inspect.ts';
+import { until } from '../../../test/support/until.ts';
 import { createFolderStore } from '../../blobs/folderStore.ts';
 import { createConversation } from '../../conversations/create/store.ts';
 import { deleteConversation, stopConversation } from '../../conversations/lifecycle/store.ts';
@@ -18,7 +19,7 @@ import { ownerOf } from '../../encryption/store.ts';
 import { openVault } from '../../encryption/vault.ts';
 import { ensureUser } from '../../users/store.ts';
 import { newBlobName } from './contents.ts';
-import { findSnapshot, openSnapshot, publishSnapshot } from './store.ts';
+import { discardSnapshot, findSnapshot, openSnapshot, publishSnapshot } from './store.ts';
 import { createSnapshotSweep } from './sweep.ts';
 
 const leaseMs = 60_000;
@@ -132,6 +133,32 @@ for (const kind of databaseKinds)
         [other.snapshotId],
       );
       assert.deepEqual(await store.list(other.snapshotId, 10, signal), ['b1']);
+    });
+
+    it('is swept soon after the start', async (t) => {
+      const { database, userId, store, snapshotted } = await setUp(kind, t);
+      const { snapshotId } = await snapshotted('a');
+      await database.run(deleteConversation, { userId, id: 'a', at });
+      const onBackgroundError = (error: Error) => assert.fail(error);
+      const { close } = createSnapshotSweep({
+        ...{ database, store, days: 0, everyMs: hourMs, firstMs: 1, onBackgroundError },
+      });
+      t.after(close);
+      await until('it is gone', async () => (await store.list(snapshotId, 10, signal)).length === 0);
+    });
+
+    it('is discarded if its operator wants that, but not while the conversation runs', async (t) => {
+      const { database, userId, store, snapshotted, sweepFor } = await setUp(kind, t);
+      const { run, snapshotId } = await snapshotted('a');
+      const discard = (id: string) => database.run(discardSnapshot, { userId, id, by: 'command-line' });
+      assert.deepEqual([await discard('b'), await discard('a')], ['no_conversation', 'not_stopped']);
+      await database.run(stopConversation, { userId, id: 'a', at, reason: stopReason('user'), events: [] });
+      assert.equal(await discard('a'), 'not_stopped');
+      await database.run(releaseRun, { ...run, at });
+      assert.deepEqual([await discard('a'), await discard('a')], ['discarded', 'no_snapshot']);
+      assert.equal(await database.run(findSnapshot, run.key), undefined);
+      await sweepFor(0)();
+      assert.deepEqual(await store.list(snapshotId, 10, signal), []);
     });
 
     it('does not keep others from being removed if it cannot be removed itself', async (t) => {

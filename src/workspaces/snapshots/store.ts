@@ -1,8 +1,12 @@
 // Records which snapshot of a conversation is the last good one. Only the run that owns the conversation can change it.
 import { sql } from 'kysely';
+import { recordAudit } from '../../audit/store.ts';
+import type { ConversationName } from '../../conversations/id.ts';
 import type { Run } from '../../conversations/run/records.ts';
 import { one, type Queries, read, repeatableWrite, rows, type Steps, write } from '../../db/transaction.ts';
 import { encryptedWithActiveKey } from '../../encryption/store.ts';
+import { ownerName } from '../../users/owner.ts';
+import { ensureUserSteps } from '../../users/store.ts';
 
 export interface SnapshotRow {
   readonly id: string;
@@ -161,6 +165,55 @@ function lockStopped(q: Queries, key: number, stoppedMs: number) {
     .returning('key');
 }
 
+export type Discarded = 'discarded' | 'no_conversation' | 'no_snapshot' | 'not_stopped';
+
+/** Gives up the snapshot of a stopped conversation, as its operator wants. The sweep removes its blobs. */
+export const discardSnapshot = repeatableWrite(
+  'snapshots.discard',
+  function* (q, { userId, id, by }: ConversationName & { readonly by: string }): Steps<Discarded> {
+    const found = yield* one(
+      q.build
+        .updateTable('conversations')
+        .set((e) => ({ next_event: e.ref('next_event') }))
+        .where('user_id', '=', userId)
+        .where('id', '=', id)
+        .returning(['key', 'status', 'run_id']),
+    );
+    if (found === undefined) return 'no_conversation';
+    if (found.status !== 'STOPPED' || found.run_id !== null) return 'not_stopped';
+    const row = yield* findRow(q, found.key);
+    if (row === undefined) return 'no_snapshot';
+    yield* rows(q.build.updateTable('snapshots').set({ removed_at: q.now }).where('id', '=', row.id));
+    yield* recordAudit(q, [{ userId, keyId: by, action: 'snapshot.discard', subject: id }]);
+    return 'discarded';
+  },
+);
+
+/** Some of the snapshots that can be restored, with the blob that lists the others of each. */
+export const listStoredBlobs = read('snapshots.listStored', function* (q, max: number): Steps<
+  { id: string; blob: string }[]
+> {
+  const found = yield* rows(
+    q.build
+      .selectFrom('snapshots')
+      .select(['id', 'blob'])
+      .where('blob', 'is not', null)
+      .where('removed_at', 'is', null)
+      .orderBy('id')
+      .limit(max),
+  );
+  return found.map(({ id, blob }) => ({ id, blob: blob ?? '' }));
+});
+
+/** Records that an operator lets the service use a store without its snapshots. */
+export const recordAcceptedStore = repeatableWrite(
+  'snapshots.recordAcceptedStore',
+  function* (q, { store, by }: { readonly store: string; readonly by: string }): Steps<void> {
+    const owner = yield* ensureUserSteps(q, ownerName);
+    yield* recordAudit(q, [{ userId: owner.id, keyId: by, action: 'snapshot-store.accept', subject: store }]);
+  },
+);
+
 interface RemovedQuery {
   readonly max: number;
   /** How long ago they must have been marked. */
@@ -193,6 +246,9 @@ export const snapshotTransactions = [
   openSnapshot,
   publishSnapshot,
   expireSnapshots,
+  discardSnapshot,
+  listStoredBlobs,
+  recordAcceptedStore,
   listRemoved,
   forgetSnapshot,
 ];

@@ -19,14 +19,24 @@ export function createSnapshotBlobs(store: BlobStore, folder: string, box: BlobB
 
   async function getBlob(name: string, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
     const blob = await store.get(folder, name, bytesMax, within(signal));
-    if (blob === undefined) throw new DamagedSnapshot('a part of it is missing');
+    if (blob === undefined)
+      throw new DamagedSnapshot(`the blob ${folder}/${name} is missing in the snapshot store`);
     return box.open(name, blob);
   }
 
   return {
     /** Sends encrypted pieces. */
-    putAll: (names: readonly string[], read: (name: string) => Promise<Buffer>, signal: AbortSignal) =>
-      each(names, async (name) => store.put(folder, name, await read(name), within(signal))),
+    putAll: (
+      names: readonly string[],
+      read: (name: string) => Promise<Buffer>,
+      signal: AbortSignal,
+      onBytes: (bytes: number) => void = () => {},
+    ) =>
+      each(names, async (name) => {
+        const bytes = await read(name);
+        await store.put(folder, name, bytes, within(signal));
+        onBytes(bytes.length);
+      }),
     putContents: async (name: string, contents: Contents, signal: AbortSignal) =>
       store.put(folder, name, box.seal(name, await packContents(contents)), within(signal)),
     /** Throws DamagedSnapshot, and BlobStoreError if the store cannot be used. */

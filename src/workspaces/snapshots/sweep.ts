@@ -16,6 +16,8 @@ const failuresMax = 10;
 const blobsPerCall = 500;
 /** Calls for one snapshot per pass. */
 const callsMax = 200;
+/** A process that is often restarted must come to its first pass, too. */
+const firstMsDefault = 10_000;
 const dayMs = 24 * 60 * 60_000;
 /** A run that has not noticed yet may write until then. */
 const writtenMs = copyMsMax + 2 * storeMsMax;
@@ -26,10 +28,13 @@ interface SweepOptions {
   /** How many days the files of a stopped conversation are kept; 0 means for ever. */
   readonly days: number;
   readonly everyMs: number;
+  /** When the first pass begins. */
+  readonly firstMs?: number;
   readonly onBackgroundError: (error: Error) => void;
 }
 
-export function createSnapshotSweep({ database, store, days, everyMs, onBackgroundError }: SweepOptions) {
+export function createSnapshotSweep(options: SweepOptions) {
+  const { database, store, days, everyMs, firstMs = firstMsDefault, onBackgroundError } = options;
   const stoppedMs = days === 0 ? null : days * dayMs;
   let after = '';
 
@@ -63,5 +68,10 @@ export function createSnapshotSweep({ database, store, days, everyMs, onBackgrou
   }
 
   const { run, stop } = repeat(sweep, everyMs, onBackgroundError);
-  return { sweep: run, close: stop };
+  const first = setTimeout(() => void run(), Math.min(firstMs, everyMs)).unref();
+  const close = () => {
+    clearTimeout(first);
+    return stop();
+  };
+  return { sweep: run, close };
 }

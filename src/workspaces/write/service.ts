@@ -2,6 +2,7 @@
 // conversation that is not running wait in the data folder of the node that received them.
 import { type ConversationName, conversationName, noConversation } from '../../conversations/id.ts';
 import { findConversation } from '../../conversations/list/store.ts';
+import { filesTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { AppError, invalid } from '../../errors.ts';
 import type { Principal } from '../../keys/principal.ts';
@@ -72,14 +73,16 @@ export function createUploads(options: UploadsOptions) {
   const gate = createGate(uploadGate, busy);
   const open = new Set<OpenSandbox>();
 
-  async function withSandbox<Out>(target: UploadTarget, work: (sandbox: OpenSandbox) => Promise<Out>) {
+  async function write(target: UploadTarget, frames: AsyncIterable<Buffer>): Promise<readonly WrittenFile[]> {
     const sandbox = await openWorkspace(target);
     if (sandbox === undefined) throw new Error('the workspace is gone');
     open.add(sandbox);
     try {
-      return await work(sandbox);
+      return await writeFiles(sandbox, frames);
     } finally {
       await sandbox.close().finally(() => open.delete(sandbox));
+      // The run may be in another process of this machine.
+      database.notify([filesTopic(target.key)]);
     }
   }
 
@@ -102,7 +105,7 @@ export function createUploads(options: UploadsOptions) {
     // How large a local folder is, is the business of its user.
     const room = await findDiskRoom(isLocal ? [home] : [workspace, home], disk, signal);
     const limited = limitFiles(files, { bounds, room, folder: workspace, freeMin: disk });
-    const written = await withSandbox(target, (sandbox) => writeFiles(sandbox, toFrames(limited.files)));
+    const written = await write(target, toFrames(limited.files));
     return answer(written, limited.skipped, false, limited.count());
   }
 
@@ -171,7 +174,7 @@ export function createUploads(options: UploadsOptions) {
       });
       if (frames === 'unreachable') continue;
       if (frames !== undefined) {
-        const written = await withSandbox(target, (sandbox) => writeFiles(sandbox, frames));
+        const written = await write(target, frames);
         renamed.push(...written.filter(({ sent, name }) => sent !== name));
       }
       // A repetition after a crash finds the same files and changes nothing.

@@ -1,11 +1,13 @@
-// The form for an API key, for users who did not open a sign-in link.
+// The form for an API key, for users who did not open a sign-in link, and the button of the sign-in provider.
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ParleyError } from '../../../src/client/parley.ts';
 import { Callout, ErrorCallout } from '../components/Callout.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { isPossibleKey } from './apiKey.ts';
 import { draftOwner } from './drafts.ts';
+import { ProviderButton, useProvider } from './ProviderButton.tsx';
 import { clientFor, isUnauthorized, useSignIn } from './session.tsx';
+import { isThisMachine } from './thisMachine.ts';
 
 /** Throws if the service does not accept the key. A key without the right to read settings is valid, too. */
 async function checkKey(key: string): Promise<void> {
@@ -24,10 +26,11 @@ async function keyIdsOf(key: string): Promise<readonly string[]> {
 
 export function SignInForm() {
   const { signIn: texts } = useTexts();
-  const { signedOutReason, signIn } = useSignIn();
+  const { signedOutReason, answerError, signIn } = useSignIn();
+  const provider = useProvider();
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(signedOutReason === 'refused' ? 'refused' : undefined);
+  const [error, setError] = useState<unknown>(signedOutReason === 'none' ? answerError : signedOutReason);
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -56,7 +59,13 @@ export function SignInForm() {
     <main className="sign-in">
       <form onSubmit={submit} noValidate>
         <h1>{texts.title}</h1>
-        <p className="muted">{texts.lead}</p>
+        <p className="muted">{provider === undefined ? texts.lead : texts.leadWithProvider}</p>
+        {provider === undefined ? null : (
+          <>
+            <ProviderButton provider={provider} onError={setError} />
+            <p className="or muted">{texts.or}</p>
+          </>
+        )}
         <div className="field">
           <label htmlFor={id}>{texts.key}</label>
           <input
@@ -67,20 +76,24 @@ export function SignInForm() {
             autoComplete="off"
             spellCheck={false}
             value={key}
-            aria-invalid={error !== undefined}
+            aria-invalid={error === 'refused' || error === 'empty'}
             aria-describedby={`${id}-hint`}
             onChange={(event) => setKey(event.target.value)}
           />
           <p id={`${id}-hint`} className="hint">
-            {texts.hint}
+            {isThisMachine(location.hostname) ? texts.hintHere : texts.hint}
           </p>
         </div>
-        {error === 'refused' || error === 'empty' ? (
+        {error === 'refused' || error === 'empty' || error === 'ended' ? (
           <Callout kind="error">{texts[error]}</Callout>
         ) : (
           <ErrorCallout error={error} />
         )}
-        <button type="submit" className="button primary" disabled={busy}>
+        <button
+          type="submit"
+          className={provider === undefined ? 'button primary' : 'button'}
+          disabled={busy}
+        >
           {texts.submit}
         </button>
       </form>

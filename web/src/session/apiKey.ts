@@ -23,6 +23,12 @@ export function isPossibleKey(text: string): boolean {
   return printable.test(text);
 }
 
+/** The id of a session, which is part of its token; undefined for an API key. */
+export function sessionIdOf(key: string): string | undefined {
+  const [, digits] = /^ps_([0-9a-f]{16})_/.exec(key) ?? [];
+  return digits === undefined ? undefined : `s${digits}`;
+}
+
 export function readKey(): string | undefined {
   return tabStorage.get(storageKey);
 }

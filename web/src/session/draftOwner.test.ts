@@ -53,4 +53,19 @@ describe('drafts of a user whose key is refused', () => {
     createDraftOwner({ storage, drafts: createDraftStore(storage) }).keepDraftsFor(own);
     assert.deepEqual(storage.names(), []);
   });
+
+  it('are kept for the same user, if a session has ended', async () => {
+    const token = 'ps_0000000000000000_secret';
+    const { storage, drafts, owner } = draftsOfRefusedKey();
+    owner.signedIn(token, true);
+    owner.rememberUser('ada');
+    owner.keepDraftsFor(token);
+    assert.deepEqual([owner.isUser('ada'), owner.isUser('bob')], [true, false]);
+    owner.signedIn('ps_1111111111111111_secret', owner.isUser('ada'));
+    assert.deepEqual(drafts.names(), ['home']);
+    owner.rememberUser('ada');
+    owner.keepDraftsFor(token);
+    owner.signedIn('ps_2222222222222222_secret', owner.isUser('bob'));
+    assert.deepEqual([drafts.names(), storage.get('parley.user')], [[], undefined]);
+  });
 });

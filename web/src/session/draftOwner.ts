@@ -3,7 +3,12 @@ import type { DraftStore } from './draftStore.ts';
 import type { TabStorage } from './tabStorage.ts';
 
 const storageKey = 'parley.draftOwner';
+const userKey = 'parley.user';
 const keyText = /^pk_([0-9a-f]{16})_/;
+
+function userOwnerId(user: string | undefined): string | undefined {
+  return user === undefined ? undefined : `user:${user}`;
+}
 
 /** The part of a key that is not secret. */
 function keyIdOf(key: string): string | undefined {
@@ -19,14 +24,17 @@ export function createDraftOwner({ storage, drafts }: Dependencies) {
   function deleteDrafts(): void {
     drafts.removeAll();
     storage.remove(storageKey);
+    storage.remove(userKey);
   }
 
+  /** Each sign-in has another session, so that the drafts belong to its user. */
+  const ownerIdOf = (key: string) => keyIdOf(key) ?? userOwnerId(storage.get(userKey));
   const isOwnersKey = (key: string) => storage.get(storageKey) === (keyIdOf(key) ?? '');
 
   return {
     /** Keeps the drafts until the user of this key signs in again. */
     keepDraftsFor: (key: string): void => {
-      const id = keyIdOf(key);
+      const id = ownerIdOf(key);
       if (id === undefined) deleteDrafts();
       else if (drafts.names().length > 0) storage.set(storageKey, id);
     },
@@ -44,6 +52,9 @@ export function createDraftOwner({ storage, drafts }: Dependencies) {
       if (isOwner) storage.remove(storageKey);
       else deleteDrafts();
     },
+    /** Whether the drafts belong to this user, who has signed in with the provider. */
+    isUser: (user: string): boolean => storage.get(storageKey) === userOwnerId(user),
+    rememberUser: (user: string): void => void storage.set(userKey, user),
     deleteDrafts,
   };
 }

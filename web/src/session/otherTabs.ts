@@ -62,7 +62,7 @@ interface Handlers {
 }
 
 export function useOtherTabs(state: SignInState, { signIn, otherTabsAnswered }: Handlers): void {
-  const { key, signedOutReason, keyToCheck, offeredKey } = state;
+  const { key, signedOutReason, keyToCheck, offeredKey, answer, answerError } = state;
   useEffect(() => {
     if (key !== undefined) {
       tabStorage.remove(signedOutKey);
@@ -70,11 +70,13 @@ export function useOtherTabs(state: SignInState, { signIn, otherTabsAnswered }: 
     }
     if (keyToCheck !== undefined) return requestKeys(otherTabsAnswered);
     if (signedOutReason !== 'none' || offeredKey !== undefined) return undefined;
+    // The user is signing in here, perhaps as somebody else.
+    if (answer !== undefined || answerError !== undefined) return undefined;
     if (tabStorage.get(signedOutKey) !== undefined) return undefined;
     return requestKeys((keys) => {
       const [shared] = keys;
       // If the tabs have different keys, the user has to choose one.
       if (shared !== undefined && keys.size === 1) signIn(shared);
     });
-  }, [key, signedOutReason, keyToCheck, offeredKey, signIn, otherTabsAnswered]);
+  }, [key, signedOutReason, keyToCheck, offeredKey, answer, answerError, signIn, otherTabsAnswered]);
 }

@@ -18,6 +18,19 @@ function providerOf(model: string): string {
   return model.includes('/') ? model.slice(0, model.indexOf('/')) : '';
 }
 
+/** Whether models are paid by the operator's API key, because the user has none. */
+export function useOperatorKey(): boolean {
+  const parley = useParley();
+  const { data: settings, dataUpdatedAt } = useSettings();
+  const { data: fields } = useQuery({
+    // The answer changes with the settings.
+    queryKey: ['settings-defaults', dataUpdatedAt],
+    queryFn: ({ signal }) => parley.settings.defaults({ signal }),
+    enabled: settings?.llm_api_key_set === true,
+  });
+  return fields?.includes('llm_api_key') ?? false;
+}
+
 /** The provider whose stored API key the model in the settings uses, because it has no key of its own. */
 export function useKeyOfProvider(): string | undefined {
   const { data: settings } = useSettings();

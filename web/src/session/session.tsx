@@ -3,13 +3,15 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { createParley, type Parley, ParleyError } from '../../../src/client/parley.ts';
 import { type Connection, createConnection } from '../live/connection.ts';
-import { readKey, storeKey, takeKeyFromUrl } from './apiKey.ts';
+import { readKey, sessionIdOf, storeKey, takeKeyFromUrl } from './apiKey.ts';
 import { draftOwner } from './drafts.ts';
 import { staySignedOut, useOtherTabs } from './otherTabs.ts';
+import { takeProviderAnswer } from './providerSignIn.ts';
 import {
   linkOpened,
   offerAnswered,
   otherTabsAnswered,
+  returnedFromProvider,
   type SignInState,
   type SignOut,
   signedInWith,
@@ -34,6 +36,8 @@ interface SignIn extends SignInState {
   /** `isDraftOwner`: the user who wrote the drafts of this tab has returned. */
   readonly signIn: (key: string, isDraftOwner?: boolean) => void;
   readonly answerOffer: (isAccepted: boolean) => void;
+  /** The service does not accept the answer of the sign-in provider. */
+  readonly answerRefused: (error: unknown) => void;
   readonly signOut: (signOut: SignOut) => void;
 }
 
@@ -60,7 +64,7 @@ function guardDrafts(before: SignInState, after: SignInState, isDraftOwner?: boo
 }
 
 function initialState(): SignInState {
-  const stored = signedInWith(readKey());
+  const stored = returnedFromProvider(signedInWith(readKey()), takeProviderAnswer());
   const linkKey = takeKeyFromUrl();
   return linkKey === undefined ? stored : guardDrafts(stored, linkOpened(stored, linkKey));
 }
@@ -79,6 +83,7 @@ function useSignInState() {
       openLink: (key: string) => change(linkOpened(newest.current, key)),
       otherTabsAnswered: (keys: ReadonlySet<string>) => change(otherTabsAnswered(newest.current, keys)),
       answerOffer: (isAccepted: boolean) => change(offerAnswered(newest.current, isAccepted)),
+      answerRefused: (answerError: unknown) => change({ ...signedInWith(undefined), answerError }),
       signOut: (signOut: SignOut) => {
         const { key, reason } = signOut;
         if (newest.current.key === key && reason === 'refused') draftOwner.keepDraftsFor(key);
@@ -158,6 +163,9 @@ export function SessionProvider({
       parley,
       connection: createConnection(),
       signOut: () => {
+        const id = sessionIdOf(apiKey);
+        // If this fails, the session ends when it expires; nobody has its token any more.
+        if (id !== undefined) parley.sessions.end(id).catch(() => undefined);
         draftOwner.deleteDrafts();
         staySignedOut();
         signOut({ key: apiKey, reason: 'none' });

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { linkOpened, offerAnswered, otherTabsAnswered, signedInWith, signedOut } from './signInState.ts';
+import {
+  linkOpened,
+  offerAnswered,
+  otherTabsAnswered,
+  returnedFromProvider,
+  signedInWith,
+  signedOut,
+} from './signInState.ts';
 
 describe('the sign-in state', () => {
   it('accepts a key, and refuses text that no header can carry', () => {
@@ -35,6 +42,23 @@ describe('the sign-in state', () => {
     assert.deepEqual(several, { ...none, offeredKey: 'pk_link' });
     assert.deepEqual(offerAnswered(several, false), signedInWith(undefined));
     assert.deepEqual(otherTabsAnswered(signedInWith('pk_own'), new Set(['pk_a'])), signedInWith('pk_own'));
+  });
+
+  it('waits for the session of a tab that returns from the provider, unless somebody is signed in there', () => {
+    const answer = { secret: 's', query: 'code=c' };
+    const none = signedInWith(undefined);
+    assert.deepEqual(returnedFromProvider(none, answer), { ...none, answer });
+    assert.equal(returnedFromProvider(none, undefined), none);
+    const own = signedInWith('pk_own');
+    assert.equal(returnedFromProvider(own, answer), own);
+  });
+
+  it('tells a session that has ended from a key that is refused', () => {
+    const token = `ps_${'0'.repeat(16)}_x`;
+    const ended = signedOut(signedInWith(token), { key: token, reason: 'refused' });
+    assert.deepEqual(ended, { key: undefined, signedOutReason: 'ended' });
+    const left = signedOut(signedInWith(token), { key: token, reason: 'none' });
+    assert.deepEqual(left, { key: undefined, signedOutReason: 'none' });
   });
 
   it('signs out only the key that was refused', () => {

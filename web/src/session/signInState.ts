@@ -1,8 +1,9 @@
 // The states of signing in, as pure functions: who is signed in, with which key, and what follows from each event.
-import { isPossibleKey } from './apiKey.ts';
+import { isPossibleKey, sessionIdOf } from './apiKey.ts';
+import type { ProviderAnswer } from './providerSignIn.ts';
 
-/** `refused`: the service does not accept the key, or no longer does. */
-type SignedOutReason = 'none' | 'refused';
+/** `refused`: the service does not accept the key, or no longer does. `ended`: the same for a session. */
+type SignedOutReason = 'none' | 'refused' | 'ended';
 
 export interface SignInState {
   readonly key: string | undefined;
@@ -13,11 +14,15 @@ export interface SignInState {
   readonly offeredKey?: string;
   /** The key that the other tabs use, if nobody is signed in in this one. */
   readonly otherTabKey?: string;
+  /** The answer of the sign-in provider, until it is exchanged for a session. */
+  readonly answer?: ProviderAnswer;
+  /** Why the answer was refused. */
+  readonly answerError?: unknown;
 }
 
 export interface SignOut {
   readonly key: string;
-  readonly reason: SignedOutReason;
+  readonly reason: 'none' | 'refused';
 }
 
 /** A text that cannot be sent as a key is refused without a request. */
@@ -48,10 +53,17 @@ export function offerAnswered(
   return signedInWith(isAccepted ? (offeredKey ?? key) : (key ?? otherTabKey));
 }
 
+/** Somebody who is signed in has not waited for an answer, so that it is not theirs. */
+export function returnedFromProvider(state: SignInState, answer: ProviderAnswer | undefined): SignInState {
+  return answer === undefined || state.key !== undefined ? state : { ...state, answer };
+}
+
+const isSession = (key: string) => sessionIdOf(key) !== undefined;
+
 /** A sign-out that arrives late does not affect a key that has replaced its own. */
 export function signedOut(state: SignInState, { key, reason }: SignOut): SignInState {
   if (state.key !== key) return state;
   return reason === 'refused' && state.offeredKey !== undefined
     ? signedInWith(state.offeredKey)
-    : { key: undefined, signedOutReason: reason };
+    : { key: undefined, signedOutReason: reason === 'refused' && isSession(key) ? 'ended' : reason };
 }

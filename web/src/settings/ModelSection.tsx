@@ -1,6 +1,6 @@
 // The model that agents use, and its limits.
 import { useModelNames } from '../session/models.ts';
-import { useKeyOfProvider } from '../session/providerKeys.ts';
+import { useKeyOfProvider, useOperatorKey } from '../session/providerKeys.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { Group, Section } from './form/Section.tsx';
 import {
@@ -17,6 +17,8 @@ export function ModelSection({ settings }: SectionProps) {
   const { model: texts } = useSettingsTexts();
   const form = useSettingsForm('model', settings);
   const provider = useKeyOfProvider();
+  const isOperators = useOperatorKey();
+  const ofProvider = provider === undefined ? undefined : texts.keyOfProvider(provider);
   return (
     <>
       <Section title={texts.title} lead={texts.lead} form={form}>
@@ -24,8 +26,8 @@ export function ModelSection({ settings }: SectionProps) {
         <SecretSettingField
           form={form}
           name="llm_api_key"
-          isSet={settings.llm_api_key_set}
-          instead={provider === undefined ? undefined : texts.keyOfProvider(provider)}
+          isSet={settings.llm_api_key_set && !isOperators}
+          instead={isOperators ? texts.keyOfOperator : ofProvider}
         />
         <TextSettingField form={form} name="llm_base_url" type="url" mono />
         <Group title={texts.limits}>

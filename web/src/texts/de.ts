@@ -34,8 +34,15 @@ export const de: Texts = {
   signIn: {
     title: 'Anmelden',
     lead: 'Parley führt Coding-Agenten für Sie aus. Fügen Sie einen API-Schlüssel ein, um sich anzumelden.',
+    leadWithProvider: 'Parley führt Coding-Agenten für Sie aus.',
+    withProvider: (name: string) => `Mit ${name} anmelden`,
+    or: 'oder',
+    finishing: 'Sie werden angemeldet…',
+    ended: 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
     key: 'API-Schlüssel',
-    hint: 'Parley gibt beim ersten Start einen Schlüssel aus und speichert ihn in data/owner.key. Der Schlüssel bleibt in diesem Tab.',
+    hintHere:
+      'Parley gibt beim ersten Start einen Schlüssel aus und speichert ihn in data/owner.key. Der Schlüssel bleibt in diesem Tab.',
+    hint: 'Einen Schlüssel erhalten Sie von der Person, die diesen Dienst betreibt. Der Schlüssel bleibt in diesem Tab.',
     submit: 'Anmelden',
     refused: 'Dieser API-Schlüssel ist ungültig oder abgelaufen.',
     empty: 'Fügen Sie zuerst einen API-Schlüssel ein.',
@@ -289,6 +296,11 @@ export const de: Texts = {
     network: 'Parley ist nicht erreichbar.',
     timeout: 'Parley hat nicht rechtzeitig geantwortet.',
     unexpected: 'Die Antwort kam nicht von Parley.',
+    sign_in_failed:
+      'Die Anmeldung hat zu lange gedauert, wurde schon verwendet oder begann in einem anderen Tab. Versuchen Sie es noch einmal.',
+    sign_in_cancelled: 'Die Anmeldung wurde abgebrochen oder vom Anbieter abgelehnt.',
+    sign_in_provider_failed:
+      'Der Anmeldeanbieter ist nicht erreichbar. Versuchen Sie es später noch einmal, oder verwenden Sie einen API-Schlüssel.',
     request: (id) => `Anfrage-ID im Server-Log: ${id}.`,
   },
 };

@@ -33,8 +33,15 @@ export const en = {
   signIn: {
     title: 'Sign in',
     lead: 'Parley runs coding agents for you. Paste an API key to sign in.',
+    leadWithProvider: 'Parley runs coding agents for you.',
+    withProvider: (name: string) => `Sign in with ${name}`,
+    or: 'or',
+    finishing: 'Signing in…',
+    ended: 'Your session has ended. Sign in again.',
     key: 'API key',
-    hint: 'Parley prints a key when it first starts and stores it in data/owner.key. The key stays in this tab.',
+    hintHere:
+      'Parley prints a key when it first starts and stores it in data/owner.key. The key stays in this tab.',
+    hint: 'You get a key from whoever runs this service. The key stays in this tab.',
     submit: 'Sign in',
     refused: 'This API key is invalid or has expired.',
     empty: 'Paste an API key first.',
@@ -284,6 +291,9 @@ export const en = {
     network: 'Parley cannot be reached.',
     timeout: 'Parley did not answer in time.',
     unexpected: 'The response did not come from Parley.',
+    sign_in_failed: 'The sign-in took too long, was already used, or began in another tab. Try again.',
+    sign_in_cancelled: 'The sign-in was cancelled, or the provider refused it.',
+    sign_in_provider_failed: 'The sign-in provider cannot be reached. Try again later, or use an API key.',
     request: (id: string) => `Request ID in the server log: ${id}.`,
   },
 };

@@ -1,18 +1,32 @@
 // Counts what a snapshot may hold, and remembers what did not fit.
-import { byteText, type SnapshotLimits, type Summary } from './sections.ts';
+import {
+  byteText,
+  type LeftOutFile,
+  type LeftOutReason,
+  type SnapshotLimits,
+  type Summary,
+} from './sections.ts';
 
-/** Names that are shown to the user. */
-const namesMax = 20;
+/** Files that are named to the user: the largest ones. */
+const namedMax = 20;
 
 export class TooLarge extends Error {}
 
+/** A file, folder or link for an archive. */
+export interface Entry {
+  /** In the encoding of `byteText`. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
 export interface Budget {
-  /** Whether there is room for a file of this size. If not, its name is kept. */
+  /** Whether there is room for one more entry of this size, as far as only this one matters. */
   admit(shownName: string, bytes: number): boolean;
+  /** Counts the bytes of entries that were admitted. If they do not fit, the largest are left out. */
+  fit(label: string, entries: readonly Entry[]): readonly Entry[];
   /** Counts bytes that cannot be left out. Throws TooLarge. */
   need(bytes: number): void;
-  /** Something that cannot be read, or of which nobody knows how much it is. */
-  leaveOut(shownName: string): void;
+  leaveOut(shownName: string, reason: LeftOutReason, bytes?: number): void;
   readonly isFull: () => boolean;
   report(): Omit<Summary, 'hasRepository'>;
 }
@@ -21,28 +35,43 @@ export function createBudget({ bytesMax, filesMax, fileBytesMax }: SnapshotLimit
   let bytes = 0;
   let files = 0;
   let count = 0;
-  const names: string[] = [];
+  const largest: LeftOutFile[] = [];
 
-  function leaveOut(shownName: string): void {
+  function leaveOut(shownName: string, reason: LeftOutReason, size = 0): void {
     count += 1;
-    if (names.length < namesMax) names.push(Buffer.from(shownName, byteText).toString());
+    const at = largest.findIndex((file) => file.bytes < size);
+    if (at < 0 && largest.length >= namedMax) return;
+    const file = { name: Buffer.from(shownName, byteText).toString(), bytes: size, reason };
+    largest.splice(at < 0 ? largest.length : at, 0, file);
+    largest.splice(namedMax);
   }
 
   return {
     leaveOut,
     isFull: () => files >= filesMax,
     admit: (shownName, size) => {
-      const fits = size <= fileBytesMax && bytes + size <= bytesMax && files < filesMax;
-      if (fits) {
-        bytes += size;
-        files += 1;
-      } else leaveOut(shownName);
-      return fits;
+      const reason = size > fileBytesMax ? 'too_large' : files >= filesMax ? 'too_many' : undefined;
+      if (reason === undefined) files += 1;
+      else leaveOut(shownName, reason, size);
+      return reason === undefined;
+    },
+    fit: (label, entries) => {
+      let total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+      const out = new Set<Entry>();
+      for (const entry of entries.toSorted((a, b) => b.bytes - a.bytes)) {
+        if (bytes + total <= bytesMax || entry.bytes === 0) break;
+        out.add(entry);
+        total -= entry.bytes;
+        files -= 1;
+        leaveOut(label + entry.name, 'no_room', entry.bytes);
+      }
+      bytes += total;
+      return out.size === 0 ? entries : entries.filter((entry) => !out.has(entry));
     },
     need: (size) => {
       bytes += size;
       if (bytes > bytesMax) throw new TooLarge();
     },
-    report: () => ({ bytes, files, leftOut: { names, count } }),
+    report: () => ({ bytes, files, leftOut: { files: largest, count } }),
   };
 }

@@ -19,6 +19,8 @@ export interface RepositoryContents {
   readonly pack: AsyncIterable<Buffer> | undefined;
   /** Tracked files that differ from the index, then untracked ones. Folders with their own repository end with a slash. */
   readonly changed: readonly string[];
+  /** Whether the index now names other objects than when it was read. */
+  hasNewIndex(): Promise<boolean>;
 }
 
 function splitNul(bytes: Buffer): string[] {
@@ -94,12 +96,14 @@ async function trackedChanges(repository: Repository, root: string): Promise<Cha
   return changes;
 }
 
+/** The names and objects in the index. Its other contents change whenever Git looks at files. */
+function listIndex(repository: Repository): Promise<Buffer> {
+  return repository.run(['ls-files', '--stage', '-z'], { outputBytesMax: listBytesMax });
+}
+
 /** Submodules that were checked out are stored like any other folder. */
-async function submodules(repository: Repository, root: string): Promise<string[]> {
-  const listed = splitNul(
-    await repository.run(['ls-files', '--stage', '-z'], { outputBytesMax: listBytesMax }),
-  );
-  const folders = listed.flatMap((line) => /^160000 [^\t]+\t(.*)$/s.exec(line)?.[1] ?? []);
+function submodules(index: Buffer, root: string): string[] {
+  const folders = splitNul(index).flatMap((line) => /^160000 [^\t]+\t(.*)$/s.exec(line)?.[1] ?? []);
   return folders
     .filter((name) => statsOf(toPath(root, `${name}/.git`)) !== undefined)
     .map((name) => `${name}/`);
@@ -139,6 +143,7 @@ export async function readRepository(
   limits: SnapshotLimits,
 ): Promise<RepositoryContents> {
   const repository = openRepository(root, '.', limits);
+  const index = await listIndex(repository);
   const { branch, detached, byName, others } = readAllReferences(join(root, '.git'));
   const isRemote = (name: string) => hasRemote && name.startsWith(ofOrigin);
   const local = [...byName].filter(([name]) => !isRemote(name));
@@ -158,11 +163,7 @@ export async function readRepository(
     outputBytesMax: listBytesMax,
   });
   const tracked = await trackedChanges(repository, root);
-  const changed = [
-    ...tracked.changed,
-    ...(await submodules(repository, root)),
-    ...(await untracked(repository)),
-  ];
+  const changed = [...tracked.changed, ...submodules(index, root), ...(await untracked(repository))];
   // Last, because it waits until somebody reads it. Git finds most defects before it writes anything.
   const pack =
     wanted.length + staged.size === 0 ? undefined : await withObjects(packOf(repository, revisions));
@@ -176,5 +177,6 @@ export async function readRepository(
     },
     pack,
     changed,
+    hasNewIndex: async () => !index.equals(await listIndex(repository)),
   };
 }

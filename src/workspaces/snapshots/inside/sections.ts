@@ -49,8 +49,8 @@ export interface SnapshotLimits {
 /** Read from standard input as JSON by the program that takes snapshots. */
 export interface TakeRequest {
   readonly limits: SnapshotLimits;
-  /** The path of the home folder. */
-  readonly home: string;
+  /** The path of the home folder; null if only the workspace is copied. */
+  readonly home: string | null;
   /** The workspace is a clone, so what `origin` has is left out. */
   readonly hasRemote: boolean;
 }
@@ -79,12 +79,30 @@ export interface Summary {
   readonly hasRepository: boolean;
   readonly bytes: number;
   readonly files: number;
-  /** Some names of what was left out, for people, and how many there are. */
-  readonly leftOut: { readonly names: readonly string[]; readonly count: number };
+  /** What was left out: some files, for people, the largest first, and how many there are. */
+  readonly leftOut: { readonly files: readonly LeftOutFile[]; readonly count: number };
 }
 
-/** What cannot be left out is too large: the commits and the index. */
-export type TakeRefusal = 'too_large';
+export interface LeftOutFile {
+  readonly name: string;
+  /** 0 if it is not known. */
+  readonly bytes: number;
+  readonly reason: LeftOutReason;
+}
+
+export const leftOutReasons = ['too_large', 'no_room', 'too_many', 'unreadable', 'too_deep'] as const;
+
+/**
+ * `too_large`: larger than one file may be. `no_room`: all files together are too large. `too_many`: there are too many
+ * files. `too_deep`: the folder is in too many others.
+ */
+export type LeftOutReason = (typeof leftOutReasons)[number];
+
+export type TakeRefusal =
+  /** What cannot be left out is too large: the commits and the index. */
+  | 'too_large'
+  /** The index was changed while it was copied, so it may name objects that the pack lacks. */
+  | 'changed';
 
 /** Names of files are bytes; this encoding maps each byte to a character. */
 export const byteText = 'latin1';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { openFile, Refused } from '../../read/inside/contained.ts';
 import { withoutPipes } from '../../read/inside/pipes.ts';
 import { hasRepository } from '../../read/inside/repository.ts';
-import { type Budget, createBudget, TooLarge } from './budget.ts';
+import { type Budget, createBudget, type Entry, TooLarge } from './budget.ts';
 import { createSectionWriter, type SectionWriter } from './pieces.ts';
 import { type RepositoryContents, readRepository } from './repository.ts';
 import type { Manifest, RepositoryState, Section, Summary, TakeRefusal, TakeRequest } from './sections.ts';
@@ -25,6 +25,9 @@ const caches = new Set([
 /** Stored in another form, or of no use to the next machine. */
 const gitParts = new Set(['objects', 'refs', 'packed-refs', 'HEAD', 'index']);
 
+/** The repository was changed while it was copied. */
+class Changed extends Error {}
+
 const isLock = (name: string) => name.endsWith('.lock');
 
 interface Context {
@@ -34,14 +37,20 @@ interface Context {
   readonly writer: SectionWriter;
 }
 
+interface Archive {
+  readonly section: Section;
+  readonly root: string;
+  /** Precedes names that are shown. */
+  readonly label: string;
+}
+
 /** All names are found before the first byte, so that what was found is what is counted. */
 async function writeArchive(
-  { writer }: Context,
-  section: Section,
-  root: string,
-  names: Iterable<string>,
+  { writer, budget }: Context,
+  { section, root, label }: Archive,
+  entries: (picker: Picker) => Iterable<Entry>,
 ): Promise<void> {
-  const list = [...names];
+  const list = budget.fit(label, [...entries({ budget, label })]).map(({ name }) => name);
   if (list.length > 0) await writer.write(section, archive(root, list));
 }
 
@@ -51,28 +60,26 @@ async function writeIndex({ root, writer, budget }: Context): Promise<void> {
   await writer.write('index', createReadStream('', { fd }), budget.need);
 }
 
-function* pickChanged(root: string, names: readonly string[], picker: Picker): Generator<string> {
-  for (const name of names)
-    if (name.endsWith('/')) {
-      const folder = name.slice(0, -1);
-      if (pick(root, folder, picker) === undefined) continue;
-      yield folder;
-      yield* pickTree(root, folder, picker);
-    } else if (pick(root, name, picker) !== undefined) yield name;
+function* pickChanged(root: string, names: readonly string[], picker: Picker): Generator<Entry> {
+  for (const name of names) {
+    const isFolder = name.endsWith('/');
+    const picked = pick(root, isFolder ? name.slice(0, -1) : name, picker);
+    if (picked === undefined) continue;
+    yield picked;
+    if (isFolder) yield* pickTree(root, picked.name, picker);
+  }
 }
 
 async function writeRepository(context: Context, contents: RepositoryContents): Promise<RepositoryState> {
   const { root, budget, writer } = context;
   if (contents.pack !== undefined) await writer.write('pack', contents.pack, budget.need);
   await writeIndex(context);
-  const git = pickTree(
-    join(root, '.git'),
-    '',
-    { budget, label: '.git/' },
-    (name) => gitParts.has(name) || isLock(name),
-  );
-  await writeArchive(context, 'git', join(root, '.git'), git);
-  await writeArchive(context, 'files', root, pickChanged(root, contents.changed, { budget, label: '' }));
+  if (await contents.hasNewIndex()) throw new Changed();
+  const git = { section: 'git', root: join(root, '.git'), label: '.git/' } as const;
+  const isSkipped = (name: string) => gitParts.has(name) || isLock(name);
+  await writeArchive(context, git, (picker) => pickTree(git.root, '', picker, isSkipped));
+  const files = { section: 'files', root, label: '' } as const;
+  await writeArchive(context, files, (picker) => pickChanged(root, contents.changed, picker));
   return contents.state;
 }
 
@@ -88,13 +95,18 @@ async function findContents({ root, request }: Context): Promise<RepositoryConte
 }
 
 async function take(context: Context): Promise<Manifest> {
-  const { root, request, budget } = context;
+  const { root, request } = context;
   const contents = await findContents(context);
   const repository = contents === undefined ? null : await writeRepository(context, contents);
   if (repository === null)
-    await writeArchive(context, 'files', root, pickTree(root, '', { budget, label: '' }));
-  const home = pickTree(request.home, '', { budget, label: '~/' }, (name) => caches.has(name));
-  await writeArchive(context, 'home', request.home, home);
+    await writeArchive(context, { section: 'files', root, label: '' }, (picker) =>
+      pickTree(root, '', picker),
+    );
+  const { home } = request;
+  if (home !== null)
+    await writeArchive(context, { section: 'home', root: home, label: '~/' }, (picker) =>
+      pickTree(home, '', picker, (name) => caches.has(name)),
+    );
   return { repository };
 }
 
@@ -112,6 +124,7 @@ try {
   const summary: Summary = { hasRepository: manifest.repository !== null, ...budget.report() };
   await writer.end('end', JSON.stringify(summary));
 } catch (error) {
-  if (!(error instanceof TooLarge)) throw error;
-  await writer.end('refused', 'too_large' satisfies TakeRefusal);
+  if (!(error instanceof TooLarge || error instanceof Changed)) throw error;
+  const refusal: TakeRefusal = error instanceof TooLarge ? 'too_large' : 'changed';
+  await writer.end('refused', refusal);
 }

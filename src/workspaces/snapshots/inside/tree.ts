@@ -1,7 +1,7 @@
 // Finds the files of a folder for an archive, in bytes, without following links, and within bounds.
 import { accessSync, constants, lstatSync, type Stats } from 'node:fs';
 import { entriesOf } from '../../read/inside/tree.ts';
-import type { Budget } from './budget.ts';
+import type { Budget, Entry } from './budget.ts';
 import { byteText } from './sections.ts';
 
 /** Entries to look at, whatever is stored of them. */
@@ -29,6 +29,10 @@ function isReadable(path: Buffer): boolean {
   }
 }
 
+interface PickedEntry extends Entry {
+  readonly isFolder: boolean;
+}
+
 export interface Picker {
   readonly budget: Budget;
   /** Precedes names that are shown. */
@@ -41,17 +45,17 @@ function sizeOf(stats: Stats): number | undefined {
   return stats.isSymbolicLink() || stats.isDirectory() ? 0 : undefined;
 }
 
-/** Whether this entry is to be stored; it counts then. */
-export function pick(root: string, name: string, { budget, label }: Picker): Stats | undefined {
+/** Undefined if this entry is not to be stored; otherwise it counts. */
+export function pick(root: string, name: string, { budget, label }: Picker): PickedEntry | undefined {
   const path = toPath(root, name);
   const stats = statsOf(path);
-  const size = stats && sizeOf(stats);
-  if (stats === undefined || size === undefined) return undefined;
+  const bytes = stats && sizeOf(stats);
+  if (stats === undefined || bytes === undefined) return undefined;
   if (stats.isFile() && !isReadable(path)) {
-    budget.leaveOut(label + name);
+    budget.leaveOut(label + name, 'unreadable', bytes);
     return undefined;
   }
-  return budget.admit(label + name, size) ? stats : undefined;
+  return budget.admit(label + name, bytes) ? { name, bytes, isFolder: stats.isDirectory() } : undefined;
 }
 
 function childrenOf(root: string, folder: string, { budget, label }: Picker): string[] {
@@ -63,7 +67,7 @@ function childrenOf(root: string, folder: string, { budget, label }: Picker): st
     }
   } catch {
     // It cannot be read, or is gone.
-    budget.leaveOut(`${label}${folder}/`);
+    budget.leaveOut(`${label}${folder}/`, 'unreadable');
   }
   return children.sort((a, b) => (a < b ? 1 : -1));
 }
@@ -74,7 +78,7 @@ export function* pickTree(
   folder: string,
   picker: Picker,
   isSkipped: (name: string) => boolean = () => false,
-): Generator<string> {
+): Generator<Entry> {
   const waiting = childrenOf(root, folder, picker).map(
     (name) => [folder === '' ? name : `${folder}/${name}`, 1] as [name: string, depth: number],
   );
@@ -85,15 +89,15 @@ export function* pickTree(
     visited += 1;
     if (visited > visitedMax || picker.budget.isFull()) {
       // What is left is not looked at.
-      picker.budget.leaveOut(picker.label + name);
+      picker.budget.leaveOut(picker.label + name, 'too_many');
       if (visited > visitedMax) return;
       continue;
     }
-    const stats = pick(root, name, picker);
-    if (stats === undefined) continue;
-    yield name;
-    if (!stats.isDirectory()) continue;
-    if (depth >= depthMax) picker.budget.leaveOut(`${picker.label}${name}/`);
+    const picked = pick(root, name, picker);
+    if (picked === undefined) continue;
+    yield picked;
+    if (!picked.isFolder) continue;
+    if (depth >= depthMax) picker.budget.leaveOut(`${picker.label}${name}/`, 'too_deep');
     else for (const child of childrenOf(root, name, picker)) waiting.push([`${name}/${child}`, depth + 1]);
   }
 }

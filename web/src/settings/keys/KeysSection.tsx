@@ -6,6 +6,7 @@ import { ErrorCallout, Loading } from '../../components/Callout.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { readKey } from '../../session/apiKey.ts';
 import { useParley } from '../../session/session.tsx';
+import { useMe } from '../../session/settings.ts';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useLocale } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
@@ -14,6 +15,7 @@ import { OneTimeSecret } from '../entries/OneTimeSecret.tsx';
 import { Card } from '../form/Section.tsx';
 import { KeyForm, useKeyForm } from './KeyForm.tsx';
 import { newKey } from './newKey.ts';
+import { SessionsCard } from './SessionsCard.tsx';
 
 const keysKey = ['keys'];
 
@@ -132,36 +134,39 @@ export function KeysSection() {
     queryKey: keysKey,
     queryFn: ({ signal }) => parley.keys.list({ signal }),
   });
-  const own = data?.keys.find(({ id }) => id === ownId());
-  const grantable = own?.scopes ?? (Object.keys(texts.scopeTexts) as Scope[]);
+  const { data: me } = useMe();
+  const grantable = me?.scopes ?? (Object.keys(texts.scopeTexts) as Scope[]);
   const form = useKeyForm(grantable, (key) => {
     setCreated(key);
     void queries.invalidateQueries({ queryKey: keysKey });
   });
   return (
-    <Card title={texts.title} lead={texts.lead}>
-      {created === undefined ? null : (
-        <OneTimeSecret
-          title={texts.created(created.name)}
-          text={created.key}
-          onDone={() => setCreated(undefined)}
-        />
-      )}
-      {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
-      <ErrorCallout error={error} onRetry={() => void refetch()} />
-      {data === undefined ? null : <KeyList records={data.keys} onRevoke={setRevoking} />}
-      {form.entry === null ? (
-        <div className="row">
-          <button type="button" className="button" onClick={() => form.open('', newKey)}>
-            {texts.add}
-          </button>
-        </div>
-      ) : (
-        <KeyForm form={form} grantable={grantable} />
-      )}
-      {revoking === undefined ? null : (
-        <RevokeDialog record={revoking} onClose={() => setRevoking(undefined)} />
-      )}
-    </Card>
+    <>
+      <Card title={texts.title} lead={texts.lead}>
+        {created === undefined ? null : (
+          <OneTimeSecret
+            title={texts.created(created.name)}
+            text={created.key}
+            onDone={() => setCreated(undefined)}
+          />
+        )}
+        {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
+        <ErrorCallout error={error} onRetry={() => void refetch()} />
+        {data === undefined ? null : <KeyList records={data.keys} onRevoke={setRevoking} />}
+        {form.entry === null ? (
+          <div className="row">
+            <button type="button" className="button" onClick={() => form.open('', newKey)}>
+              {texts.add}
+            </button>
+          </div>
+        ) : (
+          <KeyForm form={form} grantable={grantable} />
+        )}
+        {revoking === undefined ? null : (
+          <RevokeDialog record={revoking} onClose={() => setRevoking(undefined)} />
+        )}
+      </Card>
+      <SessionsCard />
+    </>
   );
 }

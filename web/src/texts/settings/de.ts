@@ -35,6 +35,7 @@ export const de: SettingsTexts = {
     title: 'Modell',
     lead: 'Das Modell, das Agenten verwenden, und sein API-Schlüssel. Änderungen gelten ab der nächsten Nachricht.',
     limits: 'Limits',
+    keyOfOperator: 'Nicht festgelegt: Der API-Schlüssel des Betreibers dieses Dienstes wird verwendet.',
     keyOfProvider: (provider) => `Nicht festgelegt: Der API-Schlüssel von ${provider} unten wird verwendet.`,
   },
   providerKeys: {
@@ -208,7 +209,8 @@ export const de: SettingsTexts = {
       admin: 'Vollzugriff, für alle Benutzer',
     },
     expiry: 'Gültigkeit',
-    expiryHint: 'Ein Schlüssel läuft spätestens mit dem Schlüssel ab, der ihn erstellt hat.',
+    expiryHint:
+      'Ein Schlüssel läuft spätestens mit dem Schlüssel oder der Sitzung ab, womit er erstellt wird. Er bleibt gültig, wenn Sie sich abmelden: Widerrufen Sie ihn, wenn er nicht mehr gebraucht wird.',
     expiries: {
       never: 'Unbegrenzt',
       '7': '7 Tage',
@@ -234,6 +236,16 @@ export const de: SettingsTexts = {
       'Clients, die diesen Schlüssel verwenden, verlieren sofort den Zugriff. Das lässt sich nicht rückgängig machen.',
     revokeThis: 'Sie sind mit diesem Schlüssel angemeldet und werden abgemeldet.',
     inactive: (count) => `Widerrufen und abgelaufen (${count})`,
+  },
+  sessions: {
+    title: 'Sitzungen',
+    lead: 'Browser, in denen Sie angemeldet sind. Eine Sitzung, die Sie beenden, wird sofort abgemeldet. API-Schlüssel, die darin erstellt wurden, bleiben gültig, bis sie ablaufen oder widerrufen werden.',
+    unknownBrowser: 'Unbekannter Browser',
+    end: 'Abmelden',
+    endAll: 'Überall abmelden',
+    endAllTitle: 'Überall abmelden?',
+    endAllText:
+      'Alle Ihre Sitzungen enden, auch diese. API-Schlüssel bleiben gültig, bis sie ablaufen oder widerrufen werden.',
   },
   webhooks: {
     title: 'Webhooks',

@@ -34,6 +34,7 @@ export const en = {
     title: 'Model',
     lead: 'The model that agents use, and its API key. Changes apply from the next message.',
     limits: 'Limits',
+    keyOfOperator: 'Not set: the API key of the operator of this service is used.',
     keyOfProvider: (provider: string) => `Not set: the API key of ${provider} below is used.`,
   },
   providerKeys: {
@@ -203,7 +204,8 @@ export const en = {
       admin: 'Full access, for all users',
     },
     expiry: 'Expires',
-    expiryHint: 'A key expires no later than the key that created it.',
+    expiryHint:
+      'A key expires no later than the key or session that creates it. It stays valid when you sign out: revoke it when it is no longer needed.',
     expiries: {
       never: 'Never',
       '7': 'In 7 days',
@@ -228,6 +230,15 @@ export const en = {
     revokeText: 'Clients that use this key lose access immediately. This cannot be undone.',
     revokeThis: 'You are signed in with this key and will be signed out.',
     inactive: (count: number) => `Revoked and expired (${count})`,
+  },
+  sessions: {
+    title: 'Sessions',
+    lead: 'Browsers in which you are signed in. A session that you end is signed out at once. API keys that were created in it stay valid until they expire or are revoked.',
+    unknownBrowser: 'Unknown browser',
+    end: 'Sign out',
+    endAll: 'Sign out everywhere',
+    endAllTitle: 'Sign out everywhere?',
+    endAllText: 'All your sessions end, also this one. API keys stay valid until they expire or are revoked.',
   },
   webhooks: {
     title: 'Webhooks',

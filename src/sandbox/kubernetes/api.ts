@@ -1,0 +1,142 @@
+// Requests to the API server of the cluster.
+
+import type { IncomingMessage } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import type { Cluster } from './cluster.ts';
+
+const requestMsMax = 15_000;
+const bodyBytesMax = 16 * 1_024 * 1_024;
+const messageCharsMax = 400;
+
+/** The API server has refused a request, or cannot be reached. The message is for operators and users. */
+export class ClusterError extends Error {
+  /** Undefined if there was no answer. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message.replace(/\p{Cc}/gu, ' ').slice(0, messageCharsMax));
+    this.status = status;
+  }
+}
+
+export interface ApiRequest {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Api {
+  readonly cluster: Cluster;
+  /** Throws ClusterError. */
+  call<Answer>(request: ApiRequest): Promise<Answer>;
+  /** The objects of a watch, until it ends. Throws ClusterError. */
+  watch<Watched>(request: ApiRequest): AsyncGenerator<Watched>;
+  close(): void;
+}
+
+/** The options for TLS and authentication of requests and WebSockets. */
+export function credentialsOf({ ca, certificate, token }: Cluster) {
+  const bearer = token();
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...certificate,
+    headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
+  };
+}
+
+/** The error for a response that is not 2xx, with the message of the API server. */
+export function refusalOf(status: number, text: string): ClusterError {
+  let message = '';
+  try {
+    message = String((JSON.parse(text) as { message?: unknown }).message ?? '');
+  } catch {
+    // A kubelet or a proxy in between answers with a text.
+    message = text.trim();
+  }
+  if (status === 401)
+    return new ClusterError(
+      'the cluster does not accept the credentials of this process; check its service account or KUBECONFIG',
+      status,
+    );
+  const reason = message === '' ? `the API server answered ${status}` : message;
+  const why = status === 403 ? `this process lacks a permission in the cluster: ${reason}` : reason;
+  return new ClusterError(why, status);
+}
+
+export async function readText(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > bodyBytesMax) throw new ClusterError('the response of the API server is too large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > bodyBytesMax) throw new ClusterError('the response of the API server is too large');
+    yield* lines.filter((line) => line !== '');
+  }
+}
+
+export function createApi(cluster: Cluster): Api {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+  function send(asked: ApiRequest, timeout: number | undefined): Promise<IncomingMessage> {
+    const { method = 'GET', path, query = {}, body, signal } = asked;
+    const url = new URL(path, cluster.server);
+    url.search = new URLSearchParams(query).toString();
+    const { headers, ...tls } = credentialsOf(cluster);
+    const text = body && JSON.stringify(body);
+    const options: RequestOptions = {
+      method,
+      agent,
+      ...tls,
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        // Node would send the body of a DELETE without its length.
+        ...(text && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      },
+      ...(timeout === undefined ? {} : { timeout }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return new Promise((resolve, reject) => {
+      const sent = request(url, options, resolve);
+      sent.once('timeout', () => sent.destroy(new Error('it did not answer in time')));
+      sent.once('error', ({ message }) =>
+        reject(new ClusterError(`the API server of the cluster cannot be reached: ${message}`)),
+      );
+      sent.end(text);
+    });
+  }
+
+  async function open(asked: ApiRequest, timeout?: number): Promise<IncomingMessage> {
+    const response = await send(asked, timeout);
+    const { statusCode: status = 0 } = response;
+    if (status < 200 || status > 299) throw refusalOf(status, await readText(response).catch(() => ''));
+    return response;
+  }
+
+  return {
+    cluster,
+    call: async <Answer>(asked: ApiRequest) =>
+      JSON.parse(await readText(await open(asked, requestMsMax))) as Answer,
+    watch: async function* <Watched>(asked: ApiRequest) {
+      const response = await open({ ...asked, query: { ...asked.query, watch: 'true' } });
+      try {
+        for await (const line of linesOf(response)) yield JSON.parse(line) as Watched;
+      } finally {
+        response.destroy();
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,203 @@
+// The Kubernetes sandbox: each conversation has a pod, in which the supervisor starts all its programs.
+import { fileURLToPath } from 'node:url';
+import { programFile } from '../../process/program.ts';
+import { entryArgv, withVariablePrefix } from '../entryScript.ts';
+import type {
+  OpenSandbox,
+  RemoteEngine,
+  SandboxNeeds,
+  SandboxProcess,
+  SandboxProgram,
+  SandboxSpec,
+} from '../sandbox.ts';
+import { contains, sandboxPaths } from '../sandboxPaths.ts';
+import type { Api } from './api.ts';
+import { attach } from './attach.ts';
+import { connectToPod, type PodConnection } from './podConnection.ts';
+import {
+  containerName,
+  conversationLabels,
+  labelOf,
+  newPodName,
+  type PodOptions,
+  podOf,
+  processLabel,
+} from './podSpec.ts';
+import type { Pod } from './podStatus.ts';
+import { createPods, type Pods } from './pods.ts';
+import { bridgePort, imageFolder, type ProgramRequest } from './protocol.ts';
+
+const { workspace, home } = sandboxPaths;
+/** Younger pods are not removed as orphans, because their worker may not have registered yet. */
+const orphanMsMin = 60_000;
+/** The files of Parley on this machine, which the image has in its own folder. */
+const programs = fileURLToPath(programFile('.')).replace(/\/$/, '');
+
+/** A path of this machine, as it is in the image. */
+function inImage(path: string, node: string): string {
+  if (path === process.execPath) return node;
+  if (!path.startsWith('/') || !contains(programs, path)) return path;
+  return `${imageFolder}${path.slice(programs.length)}`.replace(/\.ts$/, '.js');
+}
+
+function requestOf(spec: SandboxSpec, program: SandboxProgram, node: string): ProgramRequest {
+  const env = { HOME: home, USER: 'agent', TMPDIR: '/tmp', ...program.env };
+  const [command, ...args] = program.argv.map((word) => inImage(word, node));
+  const argv = [command ?? '', ...args] as const;
+  // The cluster limits memory and processes. All pods of a node have the same user.
+  const limits = { limitAddressSpace: false, programs: program.programs ?? '' };
+  const entry = entryArgv(spec, { argv, ...limits }, { env, way: 'none', processesMax: 'unlimited' });
+  return {
+    argv: entry as [string, ...string[]],
+    env: withVariablePrefix(env),
+    cwd: program.cwd ?? workspace,
+  };
+}
+
+interface OpenPod {
+  readonly connection: PodConnection;
+  /** Deletes the pod. */
+  remove(): Promise<void>;
+}
+
+interface PodSandboxNeeds extends Omit<SandboxNeeds, 'exclusive'> {
+  readonly pod: OpenPod;
+  /** Whether the pod ends with this sandbox. */
+  readonly isOwner: boolean;
+}
+
+function sandboxIn({
+  pod,
+  spec,
+  bridge,
+  onStart,
+  isHeld = () => true,
+  isOwner,
+}: PodSandboxNeeds): OpenSandbox {
+  const { connection } = pod;
+  const living = new Set<SandboxProcess>();
+  let isClosed = false;
+
+  async function start(program: SandboxProgram): Promise<SandboxProcess> {
+    if (isClosed || !isHeld()) throw new Error('the sandbox is closed');
+    const since = performance.now();
+    const report = (outcome: 'started' | 'failed') =>
+      onStart?.({ engine: 'kubernetes', outcome, ms: performance.now() - since });
+    try {
+      const started = await connection.start(requestOf(spec, program, connection.node));
+      living.add(started);
+      void started.ended.then(() => living.delete(started));
+      report('started');
+      if (isClosed) void started.kill();
+      return started;
+    } catch (error) {
+      report('failed');
+      throw error;
+    }
+  }
+
+  return {
+    paths: sandboxPaths,
+    bridge: bridge && { origin: `http://127.0.0.1:${bridgePort}`, token: bridge.token },
+    start,
+    pids: () => [],
+    lost: connection.lost,
+    close: async ({ keepFiles = false } = {}) => {
+      isClosed = true;
+      if (isOwner && !keepFiles) return pod.remove();
+      await Promise.all([...living].map((one) => one.kill()));
+      if (isOwner) connection.sweep();
+    },
+  };
+}
+
+interface PodEngineOptions extends PodOptions {
+  readonly api: Api;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** Ends the pods that earlier runs of the conversation have left. */
+async function removeEarlier(pods: Pods, spec: SandboxSpec): Promise<void> {
+  const labels = conversationLabels(spec);
+  if (labels === undefined) return;
+  const names = (await pods.list(labels)).map(({ metadata }) => metadata.name);
+  await Promise.all(names.map(pods.remove));
+  await Promise.all(names.map(pods.untilGone));
+}
+
+export function createPodEngine(options: PodEngineOptions): RemoteEngine & { readonly pods: Pods } {
+  const { api, namespace, onBackgroundError } = options;
+  const pods = createPods(api, namespace);
+  /** By the workspace of their conversation. */
+  const open = new Map<string, OpenPod>();
+  /** All pods that this process has created and not deleted. */
+  const names = new Set<string>();
+
+  async function connect(
+    name: string,
+    { bridge, isHeld = () => true }: SandboxNeeds,
+  ): Promise<PodConnection> {
+    return connectToPod({
+      open: (events) => attach(api, { namespace, pod: name, container: containerName, ...events }),
+      onBridge: bridge?.accept,
+      isHeld,
+      explain: async (said, hasBrokenProtocol) => {
+        const { why, hasExceeded } = await pods.explain(name);
+        const details = said === '' ? '' : ` (${said.replace(/\.+$/, '')})`;
+        const isOwnFault = hasExceeded || hasBrokenProtocol;
+        return { sentence: `The pod of the conversation was lost: ${why}${details}.`, isOwnFault };
+      },
+    });
+  }
+
+  /** Whether no living process uses the pod. */
+  function isOrphan({ metadata }: Pod, alive: ReadonlySet<string>): boolean {
+    const owner = metadata.labels?.[processLabel] ?? '';
+    const ageMs = Date.now() - Date.parse(metadata.creationTimestamp ?? '');
+    const isOurs = owner === labelOf(options.processId);
+    const isUsed = isOurs ? names.has(metadata.name) : [...alive].some((id) => labelOf(id) === owner);
+    return !isUsed && ageMs > orphanMsMin && metadata.deletionTimestamp === undefined;
+  }
+
+  return {
+    kind: 'kubernetes',
+    pods,
+    removeOrphans: async (alive) => {
+      const left = (await pods.list({})).filter((pod) => isOrphan(pod, alive));
+      await Promise.all(left.map(({ metadata }) => pods.remove(metadata.name)));
+    },
+    paths: () => sandboxPaths,
+    join: (spec) => {
+      const pod = open.get(spec.workspace);
+      return pod && sandboxIn({ pod, spec, isOwner: false });
+    },
+    open: async (asked) => {
+      const { spec, bridge, exclusive = false, onStart, isHeld = () => true } = asked;
+      if (exclusive) await removeEarlier(pods, spec);
+      if (!isHeld()) throw new Error('the conversation belongs to another run');
+      const name = newPodName(spec);
+      const remove = async () => {
+        await pods.remove(name).catch(onBackgroundError);
+        names.delete(name);
+      };
+      names.add(name);
+      try {
+        await pods.create(podOf(name, spec, options));
+        const connection = await connect(name, asked);
+        const pod: OpenPod = {
+          connection,
+          remove: async () => {
+            if (open.get(spec.workspace) === pod) open.delete(spec.workspace);
+            connection.close();
+            await remove();
+          },
+        };
+        open.set(spec.workspace, pod);
+        return sandboxIn({ pod, spec, bridge, onStart, isHeld, isOwner: true });
+      } catch (error) {
+        await remove();
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conversationLabels, labelOf, newPodName, type PodOptions, podOf } from './podSpec.ts';
+import { endOf, hasExceeded, type Pod, startFault, waitsFor } from './podStatus.ts';
+
+const spec = {
+  name: 'Run_7',
+  workspace: '/data/workspace',
+  home: '/data/home',
+  readable: [],
+  resourceFactor: 2,
+  image: null,
+  conversation: { userId: 7, id: 'a/b with spaces'.repeat(10) },
+};
+const options: PodOptions = {
+  namespace: 'parley',
+  image: 'agents:1',
+  runtimeClass: 'gvisor',
+  processId: 'p1',
+  filesBytesMax: 1_000_000,
+};
+
+describe('the specification of a pod', () => {
+  it('has names and labels that Kubernetes accepts, whatever the id of the conversation is', () => {
+    assert.match(newPodName(spec), /^parley-run-7-[0-9a-f]{6}$/);
+    assert.equal(labelOf('plain-id_1.0'), 'plain-id_1.0');
+    for (const value of Object.values(conversationLabels(spec) ?? {}))
+      assert.match(value, /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/);
+    assert.notEqual(labelOf('a b'), labelOf('a c'));
+  });
+
+  it('gives the agent no rights', () => {
+    const { spec: pod } = podOf('x', spec, options);
+    const [container] = pod.containers;
+    assert.equal(pod.automountServiceAccountToken, false);
+    assert.equal(pod.enableServiceLinks, false);
+    assert.equal(pod.restartPolicy, 'Never');
+    assert.equal(pod.runtimeClassName, 'gvisor');
+    assert.deepEqual(pod.securityContext.seccompProfile, { type: 'RuntimeDefault' });
+    assert.equal(pod.securityContext.runAsNonRoot, true);
+    assert.deepEqual(container?.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    assert.equal(container?.resources.limits.memory, String(8 * 1_024 ** 3));
+    assert.equal(container?.image, 'agents:1');
+  });
+});
+
+describe('the status of a pod', () => {
+  const pod = (status: Pod['status']): Pod => ({ metadata: { name: 'x' }, ...(status && { status }) });
+
+  it('says why it does not start, if waiting does not help', () => {
+    const waiting = (reason: string) =>
+      pod({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason, message: 'why.' } } }] });
+    assert.equal(startFault(waiting('ErrImageNeverPull')), 'ErrImageNeverPull: why');
+    assert.equal(startFault(waiting('ContainerCreating')), undefined);
+    const conditions = [
+      { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' },
+    ];
+    assert.equal(
+      waitsFor(pod({ phase: 'Pending', conditions })),
+      'it cannot be scheduled: Unschedulable: 0/1 nodes',
+    );
+  });
+
+  it('says whether its programs have used too much', () => {
+    const terminated = { reason: 'OOMKilled', exitCode: 137 };
+    const killed = pod({ phase: 'Failed', containerStatuses: [{ state: { terminated } }] });
+    assert.ok(hasExceeded(killed));
+    assert.match(endOf(killed), /memory limit/);
+    const evicted = pod({
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'Usage of a volume exceeds the limit',
+    });
+    assert.ok(hasExceeded(evicted));
+    assert.equal(endOf(evicted), 'Evicted: Usage of a volume exceeds the limit');
+    const short = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
+    assert.ok(!hasExceeded(pod(short)));
+    assert.ok(!hasExceeded(pod({ phase: 'Running' })));
+  });
+});

@@ -1,0 +1,117 @@
+// The specification of a pod for one conversation. Nothing secret is in it: variables and keys of a run are sent over
+// the connection, and only to programs that need them.
+import { createHash, randomBytes } from 'node:crypto';
+import { mib } from '../../validation/schema.ts';
+import { limitsOf, sharedMemoryBytesMax, temporaryBytesMax } from '../limits.ts';
+import type { SandboxSpec } from '../sandbox.ts';
+import { sandboxPaths } from '../sandboxPaths.ts';
+import { supervisorFile } from './protocol.ts';
+
+export interface PodOptions {
+  readonly namespace: string;
+  readonly image: string;
+  readonly runtimeClass: string | undefined;
+  /** Identifies the worker process. */
+  readonly processId: string;
+  /** The limit on the size of workspace and home together. */
+  readonly filesBytesMax: number;
+}
+
+export const managedBy = { 'app.kubernetes.io/managed-by': 'parley' } as const;
+export const processLabel = 'parley.dev/process';
+export const conversationLabel = 'parley.dev/conversation';
+export const userLabel = 'parley.dev/user';
+export const containerName = 'agent';
+
+const user = 1_000;
+const nameCharsMax = 50;
+const labelPattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
+/** What each pod asks the scheduler for. It may use more, up to its limits, where there is room. */
+const requests = { cpu: '100m', memory: '256Mi', 'ephemeral-storage': '64Mi' };
+/** For logs, which hold what the supervisor has sent. */
+const logBytesMax = 128 * mib;
+const processorsDefault = 2;
+
+/** Ids of conversations may be longer than labels, and have other characters. */
+export function labelOf(text: string): string {
+  return labelPattern.test(text) ? text : createHash('sha256').update(text).digest('hex').slice(0, 40);
+}
+
+export function newPodName({ name }: SandboxSpec): string {
+  const plain = name.toLowerCase().replace(/[^a-z0-9-]/g, '-');
+  return `parley-${plain.slice(0, nameCharsMax)}-${randomBytes(3).toString('hex')}`;
+}
+
+/** The labels by which the pods of a conversation are found. Undefined if the sandbox belongs to none. */
+export function conversationLabels({ conversation }: SandboxSpec): Record<string, string> | undefined {
+  if (conversation === undefined) return undefined;
+  return { [conversationLabel]: labelOf(conversation.id), [userLabel]: String(conversation.userId) };
+}
+
+/** Process 1 is a shell, which takes care of processes that lost their parent. It ends with the supervisor. */
+const command = ['/bin/sh', '-c', `node ${supervisorFile}; exit $?`];
+
+export function podOf(name: string, spec: SandboxSpec, options: PodOptions) {
+  const { image, runtimeClass, processId, filesBytesMax } = options;
+  const { memoryBytesMax } = limitsOf(spec);
+  const storage = filesBytesMax + temporaryBytesMax + logBytesMax;
+  const limits = {
+    memory: String(memoryBytesMax),
+    cpu: String(processorsDefault * spec.resourceFactor),
+    'ephemeral-storage': String(storage),
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      labels: { ...managedBy, [processLabel]: labelOf(processId), ...conversationLabels(spec) },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 1,
+      hostname: 'parley',
+      ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: user,
+        runAsGroup: user,
+        fsGroup: user,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      containers: [
+        {
+          name: containerName,
+          image: spec.image ?? image,
+          imagePullPolicy: 'IfNotPresent',
+          command,
+          workingDir: sandboxPaths.workspace,
+          env: [
+            { name: 'PARLEY_POD', value: '1' },
+            { name: 'HOME', value: sandboxPaths.home },
+          ],
+          stdin: true,
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+          resources: { requests, limits },
+          volumeMounts: [
+            { name: 'files', mountPath: sandboxPaths.workspace, subPath: 'workspace' },
+            { name: 'files', mountPath: sandboxPaths.home, subPath: 'home' },
+            { name: 'temporary', mountPath: '/tmp' },
+            { name: 'shared-memory', mountPath: '/dev/shm' },
+          ],
+        },
+      ],
+      volumes: [
+        { name: 'files', emptyDir: { sizeLimit: String(filesBytesMax) } },
+        { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytesMax) } },
+        { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },
+      ],
+    },
+  };
+}
