@@ -14,16 +14,15 @@ import { contains, sandboxPaths } from '../sandboxPaths.ts';
 import type { Api } from './api.ts';
 import { attach } from './attach.ts';
 import { connectToPod, type PodConnection } from './podConnection.ts';
+import { createPlainPods, type PodOwner, type PodSource } from './podSource.ts';
 import {
   containerName,
   conversationLabels,
   labelOf,
   newPodName,
   type PodOptions,
-  podOf,
   processLabel,
 } from './podSpec.ts';
-import type { Pod } from './podStatus.ts';
 import { createPods, type Pods } from './pods.ts';
 import { bridgePort, imageFolder, type ProgramRequest } from './protocol.ts';
 
@@ -117,20 +116,24 @@ interface PodEngineOptions extends PodOptions {
 }
 
 /** Ends the pods that earlier runs of the conversation have left. */
-async function removeEarlier(pods: Pods, spec: SandboxSpec): Promise<void> {
+async function removeEarlier(source: PodSource, pods: Pods, spec: SandboxSpec): Promise<void> {
   const labels = conversationLabels(spec);
   if (labels === undefined) return;
-  const names = (await pods.list(labels)).map(({ metadata }) => metadata.name);
-  await Promise.all(names.map(pods.remove));
-  await Promise.all(names.map(pods.untilGone));
+  // A pod whose owner stays would be created again.
+  await Promise.all((await source.list(labels)).map((owner) => owner.remove()));
+  const left = (await pods.list(labels)).map(({ metadata }) => metadata);
+  const kept = left.filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
+  await Promise.all(kept.map(({ name }) => pods.remove(name)));
+  await Promise.all(left.map(({ name }) => pods.untilGone(name)));
 }
 
 export function createPodEngine(options: PodEngineOptions): RemoteEngine & { readonly pods: Pods } {
   const { api, namespace, onBackgroundError } = options;
   const pods = createPods(api, namespace);
+  const source = createPlainPods({ ...options, pods });
   /** By the workspace of their conversation. */
   const open = new Map<string, OpenPod>();
-  /** All pods that this process has created and not deleted. */
+  /** What this process has acquired and not removed. */
   const names = new Set<string>();
 
   async function connect(
@@ -150,8 +153,8 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
     });
   }
 
-  /** Whether no living process uses the pod. */
-  function isOrphan({ metadata }: Pod, alive: ReadonlySet<string>): boolean {
+  /** Whether no living process uses it. */
+  function isOrphan({ metadata }: PodOwner, alive: ReadonlySet<string>): boolean {
     const owner = metadata.labels?.[processLabel] ?? '';
     const ageMs = Date.now() - Date.parse(metadata.creationTimestamp ?? '');
     const isOurs = owner === labelOf(options.processId);
@@ -163,8 +166,8 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
     kind: 'kubernetes',
     pods,
     removeOrphans: async (alive) => {
-      const left = (await pods.list({})).filter((pod) => isOrphan(pod, alive));
-      await Promise.all(left.map(({ metadata }) => pods.remove(metadata.name)));
+      const left = (await source.list({})).filter((owner) => isOrphan(owner, alive));
+      await Promise.all(left.map((owner) => owner.remove()));
     },
     paths: () => sandboxPaths,
     join: (spec) => {
@@ -173,17 +176,20 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
     },
     open: async (asked) => {
       const { spec, bridge, exclusive = false, onStart, isHeld = () => true } = asked;
-      if (exclusive) await removeEarlier(pods, spec);
+      if (exclusive) await removeEarlier(source, pods, spec);
       if (!isHeld()) throw new Error('the conversation belongs to another run');
       const name = newPodName(spec);
+      names.add(name);
+      const acquired = await source.acquire(name, spec).catch((error: unknown) => {
+        names.delete(name);
+        throw error;
+      });
       const remove = async () => {
-        await pods.remove(name).catch(onBackgroundError);
+        await acquired.remove().catch(onBackgroundError);
         names.delete(name);
       };
-      names.add(name);
       try {
-        await pods.create(podOf(name, spec, options));
-        const connection = await connect(name, asked);
+        const connection = await connect(acquired.podName, asked);
         const pod: OpenPod = {
           connection,
           remove: async () => {

@@ -1,14 +1,18 @@
 // Describes the status of a pod in a clause for an error message.
 
+/** The metadata of any object. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly object[];
+}
+
 export interface Pod {
-  readonly metadata: {
-    readonly name: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-    readonly creationTimestamp?: string;
-    readonly deletionTimestamp?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
+  readonly metadata: ObjectMeta;
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;

@@ -1,0 +1,56 @@
+// Where the pods of sandboxes come from: they are created directly, or by a controller for an object that asks for one.
+import type { SandboxSpec } from '../sandbox.ts';
+import { type PodOptions, podOf } from './podSpec.ts';
+import type { ObjectMeta } from './podStatus.ts';
+import type { Pods } from './pods.ts';
+
+/** Something that a source has created for a sandbox. */
+export interface PodOwner {
+  readonly metadata: ObjectMeta;
+  /** Deletes it with its pod. Does not wait until they are gone; they may be gone already. */
+  remove(): Promise<void>;
+}
+
+export interface AcquiredPod {
+  readonly podName: string;
+  /** As that of its owner. */
+  remove(): Promise<void>;
+}
+
+export interface PodSource {
+  /**
+   * Resolves when the container of the pod runs. The name is that of the object to create, which the pod need not share.
+   * Throws ClusterError with the reason, and leaves nothing then.
+   */
+  acquire(name: string, spec: SandboxSpec): Promise<AcquiredPod>;
+  /** What it has created with these labels, in any process. */
+  list(labels: Readonly<Record<string, string>>): Promise<readonly PodOwner[]>;
+}
+
+interface PlainPodsOptions extends PodOptions {
+  readonly pods: Pods;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** Creates pods directly. */
+export function createPlainPods(options: PlainPodsOptions): PodSource {
+  const { pods, onBackgroundError } = options;
+  return {
+    acquire: async (name, spec) => {
+      const remove = () => pods.remove(name);
+      try {
+        await pods.create(podOf(name, spec, options));
+      } catch (error) {
+        await remove().catch(onBackgroundError);
+        throw error;
+      }
+      return { podName: name, remove };
+    },
+    list: async (labels) => {
+      const found = await pods.list(labels);
+      // The others go with their owner.
+      const own = found.filter(({ metadata }) => metadata.ownerReferences === undefined);
+      return own.map(({ metadata }) => ({ metadata, remove: () => pods.remove(metadata.name) }));
+    },
+  };
+}
