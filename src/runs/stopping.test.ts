@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
+import { inspect } from '../../test/support/inspect.ts';
 import { filesOf, startRuns } from '../../test/support/runs.ts';
 import { statesOf } from '../../test/support/runTalk.ts';
 import { openStream } from '../../test/support/stream.ts';
@@ -61,9 +62,17 @@ for (const kind of databaseKinds) {
     it('stops as finished when nobody follows it, and a message resumes the same session', async (t) => {
       const times = { sweep: { ...defaultTimes, unattendedMs: 2_500 } };
       const { service, create, turns, reaches, say, info } = await startRuns({ kind, times }, t);
-      const [followed, left] = [await create('say one'), await create('say two')];
+      const followed = await create();
       const stream = await openStream(service.url, `/api/conversations/${followed}/events/stream`, service);
       t.after(() => stream.cut());
+      const stored = `select followed_at from conversations where id = '${followed}'`;
+      await until(
+        'it counts as followed',
+        async () => (await inspect(service.storage, stored))[0]?.['followed_at'] != null,
+      );
+      await say(followed, 'say one');
+      await turns(followed, 1);
+      const left = await create('say two');
       assert.equal((await reaches(left, 'STOPPED')).stop_reason?.code, 'finished');
       await say(left, 'say three');
       assert.deepEqual(await turns(left, 2), ['two', 'three']);

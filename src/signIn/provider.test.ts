@@ -11,7 +11,7 @@ import { createProvider, providerResponseBytesMax } from './provider.ts';
 const redirectUri = 'http://127.0.0.1:3000/sign-in';
 const secrets = { state: 's'.repeat(43), nonce: 'n'.repeat(43), codeVerifier: 'v'.repeat(43) };
 
-function open(issuer: string, now: () => number = Date.now) {
+function open(issuer: string, now: () => number = Date.now, timeoutMs = 60_000) {
   return createProvider({
     issuer,
     clientId: 'parley',
@@ -21,7 +21,7 @@ function open(issuer: string, now: () => number = Date.now) {
     redirectUri,
     fetch: createOutgoingFetch({
       allowPrivate: () => true,
-      timeoutMs: 1_000,
+      timeoutMs,
       responseBytesMax: providerResponseBytesMax,
     }),
     now,
@@ -99,6 +99,7 @@ describe('the metadata of a provider', () => {
       silent.close();
     });
     const { port } = silent.address() as AddressInfo;
-    await assert.rejects(open(`http://127.0.0.1:${port}`).authorizationUrl(secrets), isProviderFailure);
+    const provider = open(`http://127.0.0.1:${port}`, Date.now, 1_000);
+    await assert.rejects(provider.authorizationUrl(secrets), isProviderFailure);
   });
 });

@@ -1,22 +1,15 @@
 // A real PgBouncer in front of the PostgreSQL of the tests, where it is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './ports.ts';
 import { until } from './until.ts';
 
 /** The reason to skip tests that need it, or false. */
 export const withoutPgbouncer =
   spawnSync('pgbouncer', ['--version']).status === 0 ? false : 'needs pgbouncer';
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as { port: number };
-  await new Promise((done) => probe.close(done));
-  return port;
-}
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {

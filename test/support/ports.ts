@@ -1,12 +1,29 @@
-// Ports that nobody listens on.
+// Ports that nobody listens on, and that nobody takes before the test uses them.
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+/** Below the ports that systems give to connections, and to servers that do not ask for a certain one. */
+const [portMin, portMax] = [12_000, 29_999];
+const given = new Set<number>();
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
+}
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(portMin, portMax + 1);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
 }
