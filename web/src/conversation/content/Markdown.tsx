@@ -2,6 +2,7 @@
 import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { Code } from '../../code/Code.tsx';
 import { ErrorBoundary } from '../../components/ErrorBoundary.tsx';
 import { visibleText } from '../../components/visibleText.ts';
 import { useTexts } from '../../texts/texts.tsx';
@@ -49,8 +50,17 @@ function plainText(node: unknown): string {
   return (value ?? '') + children.map(plainText).join('');
 }
 
-function Code({ children, className }: ComponentProps<'code'>) {
-  return <code className={className}>{typeof children === 'string' ? visibleText(children) : children}</code>;
+/** The language after the fence of a code block. */
+const languageClass = /^language-(\S+)$/;
+
+function MarkdownCode({ children, className }: ComponentProps<'code'>) {
+  if (typeof children !== 'string') return <code>{children}</code>;
+  const [, language] = languageClass.exec(className ?? '') ?? [];
+  return (
+    <code>
+      <Code text={visibleText(children)} language={language} />
+    </code>
+  );
 }
 
 /** A table may be wider than the screen, and scrolls by keyboard, too. */
@@ -82,7 +92,7 @@ const components: Components = {
   a: ExternalLink,
   img: MarkdownImage,
   pre: CodeBlock,
-  code: Code,
+  code: MarkdownCode,
   table: Table,
   input: TaskCheckbox,
 };
