@@ -51,6 +51,15 @@ describe('readConfig', () => {
     assert.throws(() => readConfig({ PARLEY_KUBERNETES_NAMESPACE: 'a/../b' }), RefusalError);
     assert.equal(readConfig({ PARLEY_KUBERNETES_RUNTIME_CLASS: 'gvisor' }).kubernetesRuntimeClass, 'gvisor');
     assert.throws(() => readConfig({ PARLEY_KUBERNETES_RUNTIME_CLASS: 'No' }), RefusalError);
+    assert.equal(readConfig({ PARLEY_KUBERNETES_VOLUMES: '' }).kubernetesVolumes, undefined);
+    assert.equal(readConfig({ PARLEY_KUBERNETES_VOLUMES: '10Gi' }).kubernetesVolumes, '10Gi');
+    for (const size of ['0', '-1Gi', '10 Gi', '10GB', 'much'])
+      assert.throws(() => readConfig({ PARLEY_KUBERNETES_VOLUMES: size }), RefusalError);
+    assert.equal(
+      readConfig({ PARLEY_KUBERNETES_STORAGE_CLASS: 'fast-ssd' }).kubernetesStorageClass,
+      'fast-ssd',
+    );
+    assert.throws(() => readConfig({ PARLEY_KUBERNETES_STORAGE_CLASS: 'a/b' }), RefusalError);
   });
 
   it('looks for the files of agents and prices in the data folder unless they are named', () => {

@@ -79,6 +79,12 @@ function objectName(what: string) {
   };
 }
 
+/** An amount of storage, as Kubernetes writes it. */
+function quantity(text: string): string {
+  if (!/^[1-9]\d{0,14}([kMGTP]|[KMGTP]i)?$/.test(text)) throw new BadValue('must be a size such as 10Gi');
+  return text;
+}
+
 function integer(min: number, max: number) {
   return (text: string): number => {
     const value = Number(text);
@@ -461,6 +467,24 @@ const options = {
     help: 'The RuntimeClass of the pods of agents, such as gvisor or kata.',
     shownDefault: "the cluster's default",
     parse: (text) => (text === undefined ? undefined : objectName('a RuntimeClass')(text)),
+  }),
+  kubernetesVolumes: option({
+    env: 'PARLEY_KUBERNETES_VOLUMES',
+    flag: 'kubernetes-volumes',
+    group: 'Sandbox',
+    value: 'SIZE',
+    help: 'Keeps the files of each conversation on a PersistentVolumeClaim of this size, such as 10Gi.',
+    shownDefault: 'none; files go with their pod',
+    parse: (text) => (text === undefined ? undefined : quantity(text)),
+  }),
+  kubernetesStorageClass: option({
+    env: 'PARLEY_KUBERNETES_STORAGE_CLASS',
+    flag: 'kubernetes-storage-class',
+    group: 'Sandbox',
+    value: 'NAME',
+    help: 'The StorageClass of these volumes.',
+    shownDefault: "the cluster's default",
+    parse: (text) => (text === undefined ? undefined : objectName('a StorageClass')(text)),
   }),
   gitHosts: option({
     env: 'PARLEY_GIT_HOSTS',

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Queries } from '../db/transaction.ts';
 
-/** How long a conversation waits for its machine if others can restore its files from a snapshot. */
+/** How long a conversation waits for its machine if others can use its volume, or restore its files from a snapshot. */
 export const restorableWaitMs = 5_000;
 /** How long it waits if no other machine has its files, so that they would be lost. */
 export const onlyCopyWaitMs = 10 * 60_000;
@@ -23,7 +23,7 @@ export function takesWork(q: Queries, node: ReturnType<typeof sql.ref>, seenMs: 
 
 /** When a reservation that begins now ends. */
 export function reservedUntil(q: Queries) {
-  return sql<number>`${q.now} + case when exists (
+  return sql<number>`${q.now} + case when conversations.workspace_volume is not null or exists (
     select 1 from snapshots where snapshots.conversation_key = conversations.key
       and snapshots.removed_at is null and snapshots.blob is not null)
     then ${sql.lit(restorableWaitMs)} else ${sql.lit(onlyCopyWaitMs)} end`;

@@ -40,6 +40,7 @@ import { processVersions } from './migrations/0037-process-versions.ts';
 import { search } from './migrations/0038-search.ts';
 import { marks } from './migrations/0039-marks.ts';
 import { processStores } from './migrations/0040-process-stores.ts';
+import { volumes } from './migrations/0041-volumes.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -84,6 +85,7 @@ export const migrations: readonly Migration[] = [
   search,
   marks,
   processStores,
+  volumes,
 ];
 
 const advisoryLock = 7_265_108;

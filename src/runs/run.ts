@@ -22,6 +22,7 @@ import { createPolicies } from './approvals/policies.ts';
 import { createAttachments } from './attachments.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
+import { isOnVolume, volumeRecord } from './keptVolume.ts';
 import { createMasking, type Masking } from './masking.ts';
 import { isCancellation } from './prompts/inbox.ts';
 import { instructionsOf } from './prompts/instructions.ts';
@@ -80,13 +81,14 @@ function sessionOfAgent(
 
 /** The first events of a run that continues what another run left. */
 function eventsFromPreviousRun(
-  { question, workspace_node: node }: ClaimedConversation,
+  conversation: ClaimedConversation,
   nodeId: string,
   snapshot: StoredSnapshot | undefined,
 ): NewEvent[] {
+  const { question, workspace_node: node } = conversation;
   return [
     ...(question === null ? [] : [approvalRequestExpired]),
-    ...(node === null || node === nodeId || snapshot !== undefined
+    ...(node === null || node === nodeId || snapshot !== undefined || isOnVolume(conversation)
       ? []
       : [notice('The conversation continues on another machine: changes that were not pushed are lost.')]),
   ];
@@ -138,10 +140,10 @@ function sessionToResume(
   { conversation }: RunContext,
   environment: RunEnvironment,
 ): string | null {
-  const { restored } = environment;
+  const { restored, isKept = false, isNew = false } = environment;
   const { workspace_node: node, turn_from: from, heard } = conversation;
   if (restored === undefined)
-    return node === nodeId && environment.isNew !== true ? sessionOfAgent(conversation, environment) : null;
+    return isKept || (node === nodeId && !isNew) ? sessionOfAgent(conversation, environment) : null;
   if (restored.heard < (from ?? heard)) return null;
   return sessionOfAgent(conversation, environment);
 }
@@ -239,6 +241,7 @@ async function converse(
   // A turn counts as ended even if only the first part of its end was recorded.
   const wasOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
   const cancellation = messages.takeCancellation();
+  const volume = volumeRecord(nodeId, environment.sandbox);
   const isOpen = wasOpen && cancellation === undefined;
   const idle = !isOpen && messages.isEmpty();
   await recorder.step({
@@ -252,6 +255,7 @@ async function converse(
       agent: environment.agent.profile.id,
       agent_session: sessionText({ agent: environment.agent.profile.id, sessionId: session.sessionId }),
       workspace_node: nodeId,
+      ...(volume === conversation.workspace_volume ? {} : { workspace_volume: volume }),
       ...(session.how === 'new' ? { session_from: conversation.next_event } : {}),
       ...(conversation.always_allowed === null ? {} : { always_allowed: JSON.stringify(always) }),
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),

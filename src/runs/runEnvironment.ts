@@ -14,6 +14,7 @@ import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { isRemote, type SandboxEngine, type SandboxLoss } from '../sandbox/sandbox.ts';
 import { appliedText } from '../workspaces/prepare/applyPatch.ts';
+import { emptyVolume } from '../workspaces/prepare/emptyVolume.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
 import { prepareWorkspace, type Restored } from '../workspaces/prepare/prepare.ts';
@@ -21,6 +22,7 @@ import { snapshotReadable } from '../workspaces/snapshots/program.ts';
 import type { StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import { policyOf } from './approvals/policies.ts';
 import type { RunInputs } from './inputs.ts';
+import { hasKeptFiles, isOnVolume } from './keptVolume.ts';
 import type { RunLimits } from './modelLimits.ts';
 import { openRunBridge } from './runBridge.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
@@ -47,6 +49,8 @@ export interface RunEnvironment {
   readonly limits: RunLimits;
   /** The workspace and the home were empty, and no earlier run is remembered in them unless they were restored. */
   readonly isNew?: boolean;
+  /** Their files are those of the last run, whatever machine that was on. */
+  readonly isKept?: boolean;
   /** Present if the workspace and home were to be restored from a snapshot. */
   readonly restored?: Restored | undefined;
   /** Rejects when the workspace has become too large, the disk too full, or the machine of the sandbox is lost. */
@@ -208,9 +212,17 @@ async function endOnLoss(lost: Promise<SandboxLoss>): Promise<never> {
 
 /** Tells the user if files are lost: those that are in no snapshot were deleted with the sandbox of the last run. */
 async function noteLostFiles({ nodeId }: RunDependencies, { conversation, snapshot, recorder }: RunContext) {
-  if (conversation.workspace_node !== nodeId || snapshot !== undefined) return;
-  const sentence = 'The pod of this conversation is gone, and there is no snapshot of its files:';
+  const wasOnVolume = isOnVolume(conversation);
+  if ((conversation.workspace_node !== nodeId && !wasOnVolume) || snapshot !== undefined) return;
+  const gone = wasOnVolume ? 'volume' : 'pod';
+  const sentence = `The ${gone} of this conversation is gone, and there is no snapshot of its files:`;
   await recorder.add([notice(`${sentence} changes that were not pushed are lost.`)]);
+}
+
+/** Throws RunEnd if files are left that nobody knows. */
+async function clearVolume(sandbox: OpenSandbox, { signal }: RunContext): Promise<void> {
+  if (sandbox.volume === undefined || (await emptyVolume(sandbox, signal))) return;
+  throw new RunEnd('workspace_error', 'The volume of this conversation could not be emptied.');
 }
 
 function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
@@ -237,8 +249,8 @@ export async function openRunEnvironment(
 ): Promise<RunEnvironment> {
   const { runId, conversation, inputs, faults, signal, isHeld, trace } = context;
   const choice = await dependencies.sandboxes.choose();
-  const isNew = 'engine' in choice && isRemote(choice.engine);
-  const agent = await chooseRunAgent(dependencies, context, isNew);
+  const isElsewhere = 'engine' in choice && isRemote(choice.engine);
+  const agent = await chooseRunAgent(dependencies, context, isElsewhere);
   const { engine, confirmAlways } = acceptSandbox(choice, agent.profile);
   refuseUnaskingAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
   const image = chooseImage(dependencies, inputs);
@@ -254,7 +266,7 @@ export async function openRunEnvironment(
     bridge,
     close: closeBridge,
   } = await openRunBridge(dependencies, context, remote);
-  const snapshot = needsSnapshot(dependencies, context, engine, folders) ? context.snapshot : undefined;
+  const needed = needsSnapshot(dependencies, context, engine, folders) ? context.snapshot : undefined;
   const folder = await openRunFolder(dependencies, context, engine, folders).catch(async (error: unknown) => {
     await closeBridge();
     throw error;
@@ -263,7 +275,7 @@ export async function openRunEnvironment(
   const { workspace, readOnly } = folder;
   const { cgroups, records, onSandboxStart } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
-  const readable = [...agent.found.readable, ...(snapshot === undefined ? [] : snapshotReadable)];
+  const readable = [...agent.found.readable, ...(needed === undefined ? [] : snapshotReadable)];
   const open = () =>
     openSandbox({
       engine,
@@ -275,7 +287,7 @@ export async function openRunEnvironment(
         readable,
         resourceFactor,
         image,
-        conversation: { userId, id },
+        conversation: { key, userId, id },
       },
       bridge,
       cgroups,
@@ -289,6 +301,9 @@ export async function openRunEnvironment(
     await closeBridge();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
+  const isKept = hasKeptFiles(conversation, sandbox);
+  const isNew = isElsewhere && !isKept;
+  const snapshot = isKept ? undefined : needed;
   // How large a local folder is, is the business of its user.
   const room = watchDiskSpace(dependencies, runId, folder.isLocal ? [home] : [workspace, home], sandbox);
   // After the lease was lost, another run may already use the workspace.
@@ -299,7 +314,7 @@ export async function openRunEnvironment(
     folder.release();
     await closeBridge();
   };
-  const release = isNew ? () => sandbox.close() : undefined;
+  const release = isElsewhere ? () => sandbox.close() : undefined;
   const lost = sandbox.lost === undefined ? [] : [endOnLoss(sandbox.lost)];
   const full = Promise.race([room.full, ...lost]);
   full.catch(() => {
@@ -313,10 +328,14 @@ export async function openRunEnvironment(
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
     const needs = { sandbox, folders, remote, git, setupRefusal, snapshot, isNew, environment: variables };
-    if (isNew) await noteLostFiles(dependencies, context);
+    if (isNew || (!isKept && isOnVolume(conversation))) await noteLostFiles(dependencies, context);
+    const fill = async () => {
+      await clearVolume(sandbox, context);
+      return prepare(context, needs);
+    };
     // Nothing in a local folder is prepared: its user has done that.
-    if (!folder.isLocal)
-      restored = await trace.part('prepare workspace', () => Promise.race([prepare(context, needs), full]));
+    if (!folder.isLocal && !isKept)
+      restored = await trace.part('prepare workspace', () => Promise.race([fill(), full]));
   } catch (error) {
     await close();
     await release?.();
@@ -331,7 +350,19 @@ export async function openRunEnvironment(
   };
   const turns = { beginTurn, endTurn, metrics, limits };
   return {
-    ...{ sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, isNew, restored, full, close },
+    ...{
+      sandbox,
+      agent,
+      hasOwnTools,
+      confirmAlways,
+      variables,
+      ...turns,
+      isNew,
+      isKept,
+      restored,
+      full,
+      close,
+    },
     ...(release && { release }),
   };
 }

@@ -31,13 +31,15 @@ import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OnSandboxStart, type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
-import { isRemote } from '../sandbox/sandbox.ts';
+import { isRemote, type RemoteEngine } from '../sandbox/sandbox.ts';
 import type { Settings } from '../settings/service.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
 import type { LocalFolders } from '../workspaces/prepare/localFolders.ts';
-import { createRetention } from '../workspaces/prepare/retention.ts';
+import { createRetention, type KeptWorkspaces } from '../workspaces/prepare/retention.ts';
+import { volumesAsWorkspaces } from '../workspaces/prepare/volumes.ts';
+import { keepServiceId } from '../workspaces/serviceId.ts';
 import { guardStore, isUsable, watchStore } from '../workspaces/snapshots/guardedStore.ts';
 import { snapshotReadable } from '../workspaces/snapshots/program.ts';
 import { createSnapshots } from '../workspaces/snapshots/service.ts';
@@ -128,6 +130,14 @@ export function createRuntime(options: RuntimeOptions) {
       runtimeClass: config.kubernetesRuntimeClass,
       processId: options.processId,
       filesBytesMax: disk.bytesMax,
+      volumes:
+        config.kubernetesVolumes === undefined
+          ? undefined
+          : {
+              size: config.kubernetesVolumes,
+              storageClass: config.kubernetesStorageClass,
+              serviceId: () => keepServiceId(database),
+            },
       onBackgroundError,
     },
     onLoopback: () => config.onLoopback,
@@ -289,6 +299,11 @@ export function createRuntime(options: RuntimeOptions) {
     return openSandbox({ engine: choice.engine, spec, cgroups, records, onStart: onSandboxStart });
   }
 
+  async function findRemoteEngine(): Promise<RemoteEngine | undefined> {
+    const choice = await sandboxes.choose();
+    return 'engine' in choice && isRemote(choice.engine) ? choice.engine : undefined;
+  }
+
   return {
     /** Describes the sandbox of agents. */
     describeSandbox: async () => {
@@ -304,8 +319,7 @@ export function createRuntime(options: RuntimeOptions) {
     /** Removes what processes have left in a cluster when they were killed. */
     startOrphanSweep: (listProcesses: () => Promise<readonly string[]>) => {
       const sweep = async () => {
-        const choice = await sandboxes.choose();
-        const engine = 'engine' in choice && isRemote(choice.engine) ? choice.engine : undefined;
+        const engine = await findRemoteEngine();
         await engine?.removeOrphans(new Set(await listProcesses()));
       };
       const { stop } = repeat(sweep, orphanMs, onBackgroundError);
@@ -313,16 +327,22 @@ export function createRuntime(options: RuntimeOptions) {
     },
     startWorker,
     closeNotifier: () => notifier?.close(),
-    startRetention: () =>
-      createRetention({
-        database,
-        folders,
-        days: config.workspaceDays,
-        everyMs: retentionMs,
-        owner,
-        nextId,
-        onBackgroundError,
-      }),
+    startRetention: () => {
+      const start = (kept: KeptWorkspaces) =>
+        createRetention({
+          database,
+          folders: kept,
+          days: config.workspaceDays,
+          everyMs: retentionMs,
+          owner,
+          nextId,
+          onBackgroundError,
+        });
+      const started = [start(folders)];
+      if (config.kubernetesVolumes !== undefined)
+        started.push(start(volumesAsWorkspaces(async () => (await findRemoteEngine())?.volumes)));
+      return { close: async () => void (await Promise.all(started.map(({ close }) => close()))) };
+    },
     /** Tries the store for snapshots. Undefined if there is none. */
     checkSnapshotStore: async () => store && { name: store.name, fault: await findStoreFault(store) },
     /** As `nodes` report it. */

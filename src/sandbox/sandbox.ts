@@ -22,7 +22,14 @@ export interface SandboxSpec {
   /** The container image; null for the default. */
   readonly image: string | null;
   /** The conversation that it belongs to, if there is one. */
-  readonly conversation?: { readonly userId: number; readonly id: string } | undefined;
+  readonly conversation?: SandboxConversation | undefined;
+}
+
+export interface SandboxConversation {
+  /** Its key in the database. */
+  readonly key: number;
+  readonly userId: number;
+  readonly id: string;
 }
 
 /** A program to start in a sandbox. */
@@ -119,10 +126,15 @@ export interface OpenSandbox {
   pids(): number[];
   /**
    * Kills all processes; nothing can be started afterwards. Unless `atOnce` is set, a program whose children may escape
-   * gets a moment to end them itself. A sandbox on another machine takes its files with it, unless `keepFiles` is set:
-   * they then stay until it is closed again.
+   * gets a moment to end them itself. A sandbox on another machine takes its files with it, unless they are on a volume
+   * or `keepFiles` is set: they then stay until it is closed again.
    */
   close(how?: CloseOptions): Promise<void>;
+  /**
+   * Identifies the volume with its workspace and home, which outlives the sandbox. The next one of the same conversation
+   * may have it, too. Undefined if there is none.
+   */
+  readonly volume?: string | undefined;
   /** Resolves if the sandbox was on another machine and is lost. */
   readonly lost?: Promise<SandboxLoss>;
 }
@@ -170,6 +182,15 @@ export interface RemoteEngine {
   join(spec: SandboxSpec): OpenSandbox | undefined;
   /** Removes sandboxes of processes that are not alive any more. */
   removeOrphans(alive: ReadonlySet<string>): Promise<void>;
+  /** Undefined if files go with their sandbox. */
+  readonly volumes?: SandboxVolumes | undefined;
+}
+
+/** The volumes of conversations, by the keys of these. */
+export interface SandboxVolumes {
+  list(): Promise<readonly number[]>;
+  /** Removes those that the last list has found. Returns false if there are none. */
+  remove(key: number): Promise<boolean>;
 }
 
 export type SandboxEngine = HostEngine | RemoteEngine;

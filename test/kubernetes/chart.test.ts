@@ -158,9 +158,9 @@ const reviews = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 
 describe('the service account of workers', { skip }, () => {
   /** Installs the Role of the chart, and returns how to ask what it allows. */
-  async function install(t: TestContext) {
+  async function install(t: TestContext, sandbox: Values = {}) {
     const [namespace, own] = [await createNamespace(t), await createNamespace(t)];
-    const values = { ...required, sandbox: { ...required.sandbox, namespace: own } };
+    const values = { ...required, sandbox: { ...required.sandbox, namespace: own, ...sandbox } };
     const rendered = await render(values, namespace);
     const objects = ['ServiceAccount', 'Role', 'RoleBinding', 'NetworkPolicy'].flatMap((kind) =>
       named(rendered, kind),
@@ -190,6 +190,15 @@ describe('the service account of workers', { skip }, () => {
     const { can } = await install(t);
     for (const [verb, resource, where, allowed] of rights)
       assert.equal(await can(verb, resource, where), allowed, `${verb} ${resource} (${where})`);
+  });
+
+  it('may manage volumes of conversations, if they have any', async (t) => {
+    const { can } = await install(t, { volumes: { size: '1Gi' } });
+    const verbs = { create: true, get: true, list: true, delete: true, patch: false, update: false };
+    for (const [verb, allowed] of Object.entries(verbs))
+      assert.equal(await can(verb, 'persistentvolumeclaims', 'own'), allowed, verb);
+    assert.equal(await can('get', 'persistentvolumeclaims', 'other'), false);
+    assert.equal(await can('get', 'persistentvolumes', 'own'), false);
   });
 
   it('is refused with a message that names the right, when it reads a Secret', async (t) => {

@@ -93,6 +93,14 @@ capabilities:
 - name: PARLEY_KUBERNETES_RUNTIME_CLASS
   value: {{ . | quote }}
 {{- end }}
+{{- with $values.sandbox.volumes.size }}
+- name: PARLEY_KUBERNETES_VOLUMES
+  value: {{ . | quote }}
+{{- end }}
+{{- with $values.sandbox.volumes.storageClass }}
+- name: PARLEY_KUBERNETES_STORAGE_CLASS
+  value: {{ . | quote }}
+{{- end }}
 {{- with include "parley.publicUrl" .root }}
 - name: PARLEY_PUBLIC_URL
   value: {{ . | quote }}

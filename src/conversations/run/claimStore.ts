@@ -47,6 +47,8 @@ export interface ClaimedConversation extends UsageColumns {
   /** A JSON list of the tool kinds that the user has allowed permanently. */
   readonly always_allowed: string | null;
   readonly workspace_node: string | null;
+  /** As `keptVolume.ts` writes it. */
+  readonly workspace_volume: string | null;
   readonly heard: number;
   readonly turn_open: number;
   readonly turn_from: number | null;
@@ -79,6 +81,7 @@ const claimedColumns = [
   'agent_session',
   'always_allowed',
   'workspace_node',
+  'workspace_volume',
   'heard',
   'turn_open',
   'turn_from',

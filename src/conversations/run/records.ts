@@ -22,6 +22,7 @@ export interface RunProgress {
   readonly agent_session?: string;
   readonly always_allowed?: string;
   readonly workspace_node?: string;
+  readonly workspace_volume?: string | null;
   readonly heard?: number;
   readonly turn_open?: 0 | 1;
   readonly turn_from?: number | null;

@@ -61,7 +61,9 @@ export function refusalOf(status: number, text: string): ClusterError {
       status,
     );
   const reason = message === '' ? `the API server answered ${status}` : message;
-  const why = status === 403 ? `this process lacks a permission in the cluster: ${reason}` : reason;
+  const isQuota = message.includes('exceeded quota');
+  const why =
+    status === 403 && !isQuota ? `this process lacks a permission in the cluster: ${reason}` : reason;
   return new ClusterError(why, status);
 }
 

@@ -11,7 +11,7 @@ import type {
   SandboxSpec,
 } from '../sandbox.ts';
 import { contains, sandboxPaths } from '../sandboxPaths.ts';
-import type { Api } from './api.ts';
+import { type Api, ClusterError } from './api.ts';
 import { attach } from './attach.ts';
 import { connectToPod, type PodConnection } from './podConnection.ts';
 import { createPlainPods, type PodOwner, type PodSource } from './podSource.ts';
@@ -25,6 +25,7 @@ import {
 } from './podSpec.ts';
 import { createPods, type Pods } from './pods.ts';
 import { bridgePort, imageFolder, type ProgramRequest } from './protocol.ts';
+import { createVolumes, type Volume, type VolumeOptions, type Volumes } from './volumes.ts';
 
 const { workspace, home } = sandboxPaths;
 /** Younger pods are not removed as orphans, because their worker may not have registered yet. */
@@ -55,6 +56,7 @@ function requestOf(spec: SandboxSpec, program: SandboxProgram, node: string): Pr
 
 interface OpenPod {
   readonly connection: PodConnection;
+  readonly volume: Volume | undefined;
   /** Deletes the pod. */
   remove(): Promise<void>;
 }
@@ -101,6 +103,7 @@ function sandboxIn({
     start,
     pids: () => [],
     lost: connection.lost,
+    volume: pod.volume?.id,
     close: async ({ keepFiles = false } = {}) => {
       isClosed = true;
       if (isOwner && !keepFiles) return pod.remove();
@@ -112,6 +115,8 @@ function sandboxIn({
 
 interface PodEngineOptions extends PodOptions {
   readonly api: Api;
+  /** Undefined if files go with their pod. */
+  readonly volumes: VolumeOptions | undefined;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -127,10 +132,18 @@ async function removeEarlier(source: PodSource, pods: Pods, spec: SandboxSpec): 
   await Promise.all(left.map(({ name }) => pods.untilGone(name)));
 }
 
+/** Adds the reason to the error if the pod could not start because of its volume. */
+async function explainVolume(volumes: Volumes, volume: Volume, error: unknown): Promise<unknown> {
+  if (!(error instanceof ClusterError)) return error;
+  const fault = await volumes.findFault(volume);
+  return fault === undefined ? error : new ClusterError(`${error.message}; ${fault}`, error.status);
+}
+
 export function createPodEngine(options: PodEngineOptions): RemoteEngine & { readonly pods: Pods } {
   const { api, namespace, onBackgroundError } = options;
   const pods = createPods(api, namespace);
   const source = createPlainPods({ ...options, pods });
+  const volumes = options.volumes && createVolumes(api, namespace, options.volumes);
   /** By the workspace of their conversation. */
   const open = new Map<string, OpenPod>();
   /** What this process has acquired and not removed. */
@@ -165,6 +178,7 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
   return {
     kind: 'kubernetes',
     pods,
+    volumes,
     removeOrphans: async (alive) => {
       const left = (await source.list({})).filter((owner) => isOrphan(owner, alive));
       await Promise.all(left.map((owner) => owner.remove()));
@@ -178,11 +192,12 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
       const { spec, bridge, exclusive = false, onStart, isHeld = () => true } = asked;
       if (exclusive) await removeEarlier(source, pods, spec);
       if (!isHeld()) throw new Error('the conversation belongs to another run');
+      const volume = spec.conversation && (await volumes?.open(spec.conversation));
       const name = newPodName(spec);
       names.add(name);
-      const acquired = await source.acquire(name, spec).catch((error: unknown) => {
+      const acquired = await source.acquire(name, spec, volume?.claim).catch(async (error: unknown) => {
         names.delete(name);
-        throw error;
+        throw volumes && volume ? await explainVolume(volumes, volume, error) : error;
       });
       const remove = async () => {
         await acquired.remove().catch(onBackgroundError);
@@ -192,6 +207,7 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
         const connection = await connect(acquired.podName, asked);
         const pod: OpenPod = {
           connection,
+          volume,
           remove: async () => {
             if (open.get(spec.workspace) === pod) open.delete(spec.workspace);
             connection.close();

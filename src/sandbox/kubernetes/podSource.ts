@@ -20,9 +20,10 @@ export interface AcquiredPod {
 export interface PodSource {
   /**
    * Resolves when the container of the pod runs. The name is that of the object to create, which the pod need not share.
-   * Throws ClusterError with the reason, and leaves nothing then.
+   * `claim` is the PersistentVolumeClaim with its files, if it has one. Throws ClusterError with the reason, and leaves
+   * nothing then.
    */
-  acquire(name: string, spec: SandboxSpec): Promise<AcquiredPod>;
+  acquire(name: string, spec: SandboxSpec, claim?: string): Promise<AcquiredPod>;
   /** What it has created with these labels, in any process. */
   list(labels: Readonly<Record<string, string>>): Promise<readonly PodOwner[]>;
 }
@@ -36,10 +37,10 @@ interface PlainPodsOptions extends PodOptions {
 export function createPlainPods(options: PlainPodsOptions): PodSource {
   const { pods, onBackgroundError } = options;
   return {
-    acquire: async (name, spec) => {
+    acquire: async (name, spec, claim) => {
       const remove = () => pods.remove(name);
       try {
-        await pods.create(podOf(name, spec, options));
+        await pods.create(podOf(name, spec, options, claim));
       } catch (error) {
         await remove().catch(onBackgroundError);
         throw error;

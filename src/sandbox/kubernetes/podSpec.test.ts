@@ -10,7 +10,7 @@ const spec = {
   readable: [],
   resourceFactor: 2,
   image: null,
-  conversation: { userId: 7, id: 'a/b with spaces'.repeat(10) },
+  conversation: { key: 3, userId: 7, id: 'a/b with spaces'.repeat(10) },
 };
 const options: PodOptions = {
   namespace: 'parley',

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mib } from '../../validation/schema.ts';
 import { limitsOf, sharedMemoryBytesMax, temporaryBytesMax } from '../limits.ts';
-import type { SandboxSpec } from '../sandbox.ts';
+import type { SandboxConversation, SandboxSpec } from '../sandbox.ts';
 import { sandboxPaths } from '../sandboxPaths.ts';
 import { supervisorFile } from './protocol.ts';
 
@@ -44,17 +44,21 @@ export function newPodName({ name }: SandboxSpec): string {
 
 /** The labels by which the pods of a conversation are found. Undefined if the sandbox belongs to none. */
 export function conversationLabels({ conversation }: SandboxSpec): Record<string, string> | undefined {
-  if (conversation === undefined) return undefined;
-  return { [conversationLabel]: labelOf(conversation.id), [userLabel]: String(conversation.userId) };
+  return conversation && labelsOfConversation(conversation);
+}
+
+export function labelsOfConversation({ id, userId }: SandboxConversation): Record<string, string> {
+  return { [conversationLabel]: labelOf(id), [userLabel]: String(userId) };
 }
 
 /** Process 1 is a shell, which takes care of processes that lost their parent. It ends with the supervisor. */
 const command = ['/bin/sh', '-c', `node ${supervisorFile}; exit $?`];
 
-export function podOf(name: string, spec: SandboxSpec, options: PodOptions) {
+/** `claim` is the PersistentVolumeClaim with its files. Without one, they go with the pod. */
+export function podOf(name: string, spec: SandboxSpec, options: PodOptions, claim?: string) {
   const { image, runtimeClass, processId, filesBytesMax } = options;
   const { memoryBytesMax } = limitsOf(spec);
-  const storage = filesBytesMax + temporaryBytesMax + logBytesMax;
+  const storage = (claim === undefined ? filesBytesMax : 0) + temporaryBytesMax + logBytesMax;
   const limits = {
     memory: String(memoryBytesMax),
     cpu: String(processorsDefault * spec.resourceFactor),
@@ -108,7 +112,9 @@ export function podOf(name: string, spec: SandboxSpec, options: PodOptions) {
         },
       ],
       volumes: [
-        { name: 'files', emptyDir: { sizeLimit: String(filesBytesMax) } },
+        claim === undefined
+          ? { name: 'files', emptyDir: { sizeLimit: String(filesBytesMax) } }
+          : { name: 'files', persistentVolumeClaim: { claimName: claim } },
         { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytesMax) } },
         { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },
       ],

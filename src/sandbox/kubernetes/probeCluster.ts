@@ -3,6 +3,7 @@ import type { SandboxEngine } from '../sandbox.ts';
 import { type Api, createApi } from './api.ts';
 import { findCluster } from './cluster.ts';
 import { createPodEngine } from './podEngine.ts';
+import type { VolumeOptions } from './volumes.ts';
 
 export interface KubernetesOptions {
   /** Empty if PARLEY_KUBERNETES_IMAGE is not set. */
@@ -14,13 +15,17 @@ export interface KubernetesOptions {
   readonly processId: string;
   /** The limit on the size of workspace and home together. */
   readonly filesBytesMax: number;
+  /** Undefined if the files of a conversation go with its pod. */
+  readonly volumes?: VolumeOptions | undefined;
   readonly onBackgroundError: (error: Error) => void;
 }
 
 const namespaceDefault = 'parley';
 
+type Permission = readonly [verb: string, resource: string, subresource?: string];
+
 /** A WebSocket is opened with GET; newer versions of Kubernetes require the permission to create as well. */
-const permissions: readonly (readonly [verb: string, resource: string, subresource?: string])[] = [
+const permissions: readonly Permission[] = [
   ['create', 'pods'],
   ['get', 'pods'],
   ['list', 'pods'],
@@ -29,8 +34,16 @@ const permissions: readonly (readonly [verb: string, resource: string, subresour
   ['get', 'pods', 'attach'],
 ];
 
-async function findMissingPermission(api: Api, namespace: string): Promise<string | undefined> {
-  for (const [verb, resource, subresource] of permissions) {
+const volumePermissions = ['create', 'get', 'list', 'delete'].map(
+  (verb): Permission => [verb, 'persistentvolumeclaims'],
+);
+
+async function findMissingPermission(
+  api: Api,
+  namespace: string,
+  needed: readonly Permission[],
+): Promise<string | undefined> {
+  for (const [verb, resource, subresource] of needed) {
     const resourceAttributes = { namespace, verb, resource, ...(subresource && { subresource }) };
     const review = await api.call<{ status?: { allowed?: boolean } }>({
       method: 'POST',
@@ -61,9 +74,10 @@ export async function probeCluster(
     const cluster = await findCluster();
     const namespace = options.namespace ?? cluster.namespace ?? namespaceDefault;
     const api = createApi(cluster);
-    const missing = await findMissingPermission(api, namespace);
+    const needed = [...permissions, ...(options.volumes === undefined ? [] : volumePermissions)];
+    const missing = await findMissingPermission(api, namespace, needed);
     if (missing !== undefined) return { fault: `kubernetes cannot be used: ${missing}` };
-    return { engine: createPodEngine({ ...rest, image, api, namespace }) };
+    return { engine: createPodEngine({ ...rest, volumes: options.volumes, image, api, namespace }) };
   } catch (error) {
     return { fault: `kubernetes cannot be used: ${(error as Error).message}` };
   }

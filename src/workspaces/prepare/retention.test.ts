@@ -16,8 +16,9 @@ import { stopReason } from '../../conversations/states.ts';
 import type { DatabaseKind } from '../../db/transaction.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createFolders } from './folders.ts';
-import { createRetention } from './retention.ts';
+import { createRetention, type KeptWorkspaces } from './retention.ts';
 import { finishRemoval, holdForRemoval } from './store.ts';
+import { volumesAsWorkspaces } from './volumes.ts';
 
 const days = 30;
 const dayMs = 24 * 60 * 60_000;
@@ -29,10 +30,10 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
   const folders = createFolders(database.dataDir);
   const errors: Error[] = [];
   let count = 0;
-  const create = (keptDays: number) => {
+  const create = (keptDays: number, kept: KeptWorkspaces = folders) => {
     const retention = createRetention({
       database,
-      folders,
+      folders: kept,
       days: keptDays,
       everyMs: 60 * 60_000,
       owner: 'here',
@@ -154,6 +155,58 @@ for (const kind of databaseKinds) {
       await retention.removeUnused();
       assert.deepEqual(await folders.listSetAside(), []);
       assert.equal((await told(key)).length, 1);
+    });
+
+    it('treats volumes like folders', async (t) => {
+      const { database, create, stopped, told, errors } = await setUp(kind, t);
+      const [old, young, gone] = [
+        await stopped('old', 31),
+        await stopped('young', 29),
+        await stopped('gone', 0),
+      ];
+      await database.run(deleteConversation, gone.name);
+      await inspect(database, "update conversations set workspace_volume = 'here 1'");
+      const left = new Set([old.key, young.key, gone.key]);
+      const volumes = { list: async () => [...left], remove: async (key: number) => left.delete(key) };
+      const retention = create(
+        days,
+        volumesAsWorkspaces(async () => volumes),
+      );
+      await retention.removeUnused();
+      await retention.removeUnused();
+      assert.deepEqual([...left], [young.key]);
+      assert.equal((await told(old.key)).length, 1);
+      const rows = await inspect(database, 'select workspace_volume from conversations order by key');
+      assert.deepEqual(
+        rows.map((row) => row['workspace_volume']),
+        [null, 'here 1'],
+      );
+      assert.deepEqual(errors, []);
+    });
+
+    it('lets no run use a volume whose removal has failed, because it may still happen', async (t) => {
+      const { database, create, stopped, claim, errors } = await setUp(kind, t);
+      const { key, name } = await stopped('old', 31);
+      const remove = () => Promise.reject(new Error('no answer'));
+      const volumes = { list: async () => [key], remove };
+      await create(
+        days,
+        volumesAsWorkspaces(async () => volumes),
+      ).removeUnused();
+      assert.deepEqual(errors.map(String), ['Error: no answer']);
+      await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
+      assert.equal(await claim(), undefined);
+    });
+
+    it('removes nothing while the cluster cannot be used', async (t) => {
+      const { create, stopped, told, errors } = await setUp(kind, t);
+      const { key } = await stopped('old', 31);
+      await create(
+        days,
+        volumesAsWorkspaces(async () => undefined),
+      ).removeUnused();
+      assert.deepEqual(await told(key), []);
+      assert.deepEqual(errors, []);
     });
 
     it('reports nothing if the conversation has new folders', async (t) => {

@@ -19,9 +19,16 @@ const leaseMs = 60_000;
 const giveUpMs = leaseMs / 2;
 const dayMs = 24 * 60 * 60_000;
 
+/** The folders of conversations, or what else holds their files. */
+export interface KeptWorkspaces
+  extends Pick<Folders, 'list' | 'isLocal' | 'setAside' | 'listSetAside' | 'removeSetAside'> {
+  /** A removal that has failed may still happen, so that nobody may use the workspace for the rest of the lease. */
+  readonly mayRemoveLate?: true;
+}
+
 interface RetentionOptions {
   readonly database: Database;
-  readonly folders: Folders;
+  readonly folders: KeptWorkspaces;
   /** How many days the workspace of a stopped conversation is kept; 0 means for ever. */
   readonly days: number;
   /** The time between two passes. */
@@ -60,13 +67,15 @@ export function createRetention(options: RetentionOptions) {
     const since = performance.now();
     const held = await database.run(holdForRemoval, { key, runId, owner, leaseMs, stoppedMs: forMs });
     if (!held) return;
+    const release = () => database.run(releaseRun, { key, runId, at: new Date(now()).toISOString() });
     let moved = false;
     try {
       moved = performance.now() - since < giveUpMs && (await folders.setAside(key));
-    } finally {
-      if (moved) await finish(key, runId);
-      else await database.run(releaseRun, { key, runId, at: new Date(now()).toISOString() });
+    } catch (error) {
+      if (folders.mayRemoveLate !== true) await release();
+      throw error;
     }
+    await (moved ? finish(key, runId) : release());
   }
 
   async function removeDeleted(key: number): Promise<void> {

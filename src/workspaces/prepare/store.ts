@@ -92,7 +92,7 @@ export const finishRemoval = write('workspace.finish', function* (q, finish: Fin
   const { key, runId, event } = finish;
   const update = q.build
     .updateTable('conversations')
-    .set(runId === null ? { next_event: sql<number>`next_event` } : noRun)
+    .set({ workspace_volume: null, ...(runId === null ? {} : noRun) })
     .where('key', '=', key);
   const held = (yield* one(
     (runId === null ? update.where('status', '=', 'STOPPED') : update.where('run_id', '=', runId)).returning([

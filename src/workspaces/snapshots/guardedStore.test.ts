@@ -12,7 +12,7 @@ import type { DatabaseKind } from '../../db/transaction.ts';
 import { guardStore, isUsable } from './guardedStore.ts';
 import { markStore, WrongStoreError } from './marker.ts';
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 const snapshotId = 'ab'.repeat(16);
 const blob = 'cd'.repeat(16);
 type After = Parameters<typeof temporaryFolder>[0];

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { type BlobStore, BlobStoreError } from '../../blobs/blobStore.ts';
 import type { Database } from '../../db/transaction.ts';
-import { findFact, keepFact } from '../../encryption/store.ts';
 import { commandName } from '../../process/program.ts';
 import { kib } from '../../validation/schema.ts';
+import { findServiceId, keepServiceId } from '../serviceId.ts';
 import { contentsBytesMax } from './bounds.ts';
 import { listStoredBlobs } from './store.ts';
 
@@ -15,7 +15,6 @@ const markerBytesMax = 4 * kib;
 const format = 'parley-snapshots';
 const version = 1;
 
-const serviceIdFact = 'service-id';
 const idBytes = 16;
 /** One of them is enough: nobody can guess their names. */
 const triedBlobsMax = 5;
@@ -80,7 +79,7 @@ export async function readMarking(
   signal: AbortSignal,
 ): Promise<Marking> {
   const bytes = await store.get(markerFolder, markerFile, markerBytesMax, signal);
-  const serviceId = await database.run(findFact, serviceIdFact);
+  const serviceId = await findServiceId(database);
   if (bytes !== undefined) {
     const marker = parseMarker(bytes);
     const isOwn = marker !== undefined && marker.service === serviceId;
@@ -93,8 +92,8 @@ export async function readMarking(
 
 /** Makes the store that of this service. If several processes do so at the same time, the marker of the last one stays. */
 export async function markStore(database: Database, store: BlobStore, signal: AbortSignal): Promise<void> {
-  const newId = () => randomBytes(idBytes).toString('hex');
-  const service = await database.run(keepFact, { name: serviceIdFact, value: newId() });
-  const marker = Buffer.from(`${JSON.stringify({ format, version, service, store: newId() })}\n`);
+  const service = await keepServiceId(database);
+  const id = randomBytes(idBytes).toString('hex');
+  const marker = Buffer.from(`${JSON.stringify({ format, version, service, store: id })}\n`);
   await store.put(markerFolder, markerFile, marker, signal);
 }

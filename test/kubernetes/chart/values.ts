@@ -21,6 +21,7 @@ export const cases: Readonly<Record<string, Values>> = {
     runtimeClass: 'gvisor',
     quota: { pods: '100', 'limits.memory': '400Gi' },
   }),
+  volumes: withSandbox({ volumes: { size: '10Gi', storageClass: 'fast' } }),
   'everything that can be switched on': {
     ...withSandbox({ namespace: 'elsewhere' }),
     fullnameOverride: 'agents',
@@ -70,6 +71,7 @@ export const refusals: Readonly<Record<string, readonly [Values, RegExp]>> = {
   ],
   'an unknown value': [{ ...required, worker: { slot: 3 } }, /worker/],
   'a wrong type': [{ ...required, api: { replicas: 'two' } }, /\/api\/replicas/],
+  'a size that is none': [withSandbox({ volumes: { size: '10 GB' } }), /volumes/],
   'an option in lower case': [{ ...required, config: { parley_v0: '1' } }, /config/],
   'a URL with a path': [{ ...required, publicUrl: 'https://example.com/parley' }, /publicUrl/],
 };
