@@ -185,6 +185,10 @@ describe('the volume of a conversation', { skip }, () => {
   it('is refused by a quota, and the conversation stops with that reason', async (t) => {
     await kubectl('create', 'quota', 'none', '--hard=persistentvolumeclaims=0');
     t.after(() => kubectl('delete', 'quota', 'none'));
+    // Before, requests are refused because the usage is not known.
+    await until('its usage is known', async () =>
+      (await kubectl('get', 'quota', 'none', '--output=jsonpath={.status.used}')).includes('0'),
+    );
     const runs = await startRuns(onVolumes(), t);
     const { code, message } = await ending(runs, await runs.create('hello'));
     assert.equal(code, 'no_sandbox');
