@@ -212,7 +212,7 @@ describe('a call of the client', () => {
     const answer = (body: () => string | ReadableStream, status = 200) =>
       createParley({
         url: 'http://a.test',
-        times: { timeoutMs: 5_000 },
+        times: { timeoutMs: 60_000 },
         fetch: async () => new Response(body(), { status }),
       });
     const spaces = new Uint8Array(mib).fill(32);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { startService } from '../../test/support/service.ts';
+import { until } from '../../test/support/until.ts';
 import { createCounter, createHistogram } from './instruments.ts';
 import { createMetrics } from './metrics.ts';
 import { serveMetrics } from './server.ts';
@@ -48,7 +49,12 @@ for (const kind of databaseKinds)
     it('counts conversations that wait', async (t) => {
       const { ask } = await startService({ kind, env: { PARLEY_ROLE: 'api' } }, t);
       for (let i = 0; i < 2; i++) await ask('/api/conversations', { json: { initial_user_msg: 'hello' } });
-      const { text } = await ask('/metrics');
+      // A value that could not be read in time is left out.
+      const text = await until('they are counted', async () => {
+        const read = (await ask('/metrics')).text;
+        const series = ['parley_conversations{state="waiting"}', 'parley_outbox_seconds'];
+        return series.every((one) => sampleOf(read, one) !== undefined) && read;
+      });
       assert.equal(sampleOf(text, 'parley_conversations{state="waiting"}'), 2);
       assert.equal(sampleOf(text, 'parley_conversations{state="running"}'), 0);
       assert.ok((sampleOf(text, 'parley_waiting_seconds') ?? -1) >= 0);

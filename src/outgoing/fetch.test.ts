@@ -16,7 +16,7 @@ type TestContext = Parameters<typeof listenOnLoopback>[0];
 function create(options: Partial<OutgoingOptions> = {}) {
   return createOutgoingFetch({
     allowPrivate: () => true,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     responseBytesMax: 100 * kib,
     ...options,
   });

@@ -117,7 +117,7 @@ describe('a connection to a private address', () => {
     const access = parsePrivateAccess(`model.internal:${port}`) ?? false;
     const answers = ['127.0.0.1', '169.254.169.254'];
     const lookup = async () => [{ address: answers.shift() ?? '', family: 4 }];
-    const bounds = { timeoutMs: 5_000, responseBytesMax: 1_000 };
+    const bounds = { timeoutMs: 60_000, responseBytesMax: 1_000 };
     const get = createOutgoingFetch({ allowPrivate: () => access, lookup, ...bounds });
     assert.equal(await (await get(`http://model.internal:${port}/`)).text(), 'hello');
     await assert.rejects(get(`http://model.internal:${port}/`), { code: 'address_not_allowed' });

@@ -42,7 +42,7 @@ describe('a process that bubblewrap cannot start', { skip: noBubblewrap }, () =>
     it(`reports that there is no such program, ${network} a bridge`, async (t) => {
       const { open } = await openTestSandbox(t, bubblewrap(), options());
       const program = { argv: ['no-such-program'], env: {} } as const;
-      const { code, stderr } = await runToEnd(open, program, { timeoutMs: 20_000, outputBytesMax: 10_000 });
+      const { code, stderr } = await runToEnd(open, program, { timeoutMs: 60_000, outputBytesMax: 10_000 });
       assert.deepEqual(
         [code, stderr.toString()],
         [127, 'There is no program no-such-program in the sandbox.\n'],

@@ -99,7 +99,7 @@ for (const { kind, engine, skip } of kinds) {
 
     it('limits the address space of programs that ask for it, if no cgroup limits memory', async (t) => {
       const spec = newSandboxSpec(t, { resourceFactor: 0.125 });
-      const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
+      const bounds = { timeoutMs: 60_000, outputBytesMax: 1_000 };
       const limitIn = async (open: OpenSandbox, limitAddressSpace: boolean) => {
         const argv = ['sh', '-c', 'ulimit -v'] as const;
         return (await runToEnd(open, { argv, env: {}, limitAddressSpace }, bounds)).stdout.toString();

@@ -12,7 +12,7 @@ describe('a program that is run to its end', () => {
     t.after(() => open.close());
     const leaver = `echo $$; : >left; exec sleep ${longSleep()}`;
     const script = `setsid sh -c '${leaver}' & until [ -e left ]; do sleep 0.01; done`;
-    const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
+    const bounds = { timeoutMs: 60_000, outputBytesMax: 1_000 };
     const { code, bound, stdout } = await runToEnd(open, { argv: ['sh', '-c', script], env: {} }, bounds);
     assert.deepEqual([code, bound], [0, undefined]);
     const [, pid = ''] = /^(\d+)$/m.exec(stdout.toString()) ?? [];
@@ -23,7 +23,7 @@ describe('a program that is run to its end', () => {
     const open = await openSandbox({ engine: processEngine, spec: newSandboxSpec(t) });
     t.after(() => open.close());
     const program = { argv: ['sh', '-c', 'seq 200000; echo last; exit 3'], env: {} } as const;
-    const { code, tail } = await runForTail(open, program, { timeoutMs: 20_000, tailBytesMax: 100 });
+    const { code, tail } = await runForTail(open, program, { timeoutMs: 60_000, tailBytesMax: 100 });
     assert.equal(code, 3);
     assert.ok(tail.length <= 100 && tail.endsWith('last\n'), tail);
   });

@@ -121,17 +121,22 @@ for (const kind of databaseKinds) {
       failing.answer(() => 302);
       hanging.answer(() => new Promise(() => {}));
       const redirects = await bench.watch(failing.url, ['conversation.status']);
-      const hangs = await bench.watch(hanging.url, ['conversation.status']);
       const stopped = await startReceiver(t);
       await stopped.stop();
       const absent = await bench.watch(stopped.url, ['conversation.status']);
-      bench.startLoop({ timeoutMs: 2_000, times: { firstRetryMs: 60_000 } });
+      const times = { firstRetryMs: 60_000 };
+      const loop = bench.startLoop({ times });
       await bench.say('hello');
       const errorOf = (id: string) =>
         until('an attempt fails', async () => (await bench.list(id))[0]?.last_error ?? undefined);
       assert.equal(await errorOf(redirects.id), 'It returned a redirect, which is not followed.');
-      assert.equal(await errorOf(hangs.id), 'It did not respond within 2 s.');
       assert.equal(await errorOf(absent.id), 'It does not accept connections.');
+      // A loop of its own, because the others may be slow to answer.
+      await loop.close();
+      const hangs = await bench.watch(hanging.url, ['conversation.status']);
+      bench.startLoop({ timeoutMs: 1_000, times });
+      await bench.say('hello again');
+      assert.equal(await errorOf(hangs.id), 'It did not respond within 1 s.');
       const [shown] = await bench.list(hangs.id);
       assert.equal(shown?.state, 'waiting');
       assert.equal(shown?.attempts, 1);

@@ -307,7 +307,7 @@ describe('parley doctor', () => {
     // A process of another version that is alive for the time of this test.
     await inspect(
       storage,
-      "insert into nodes (process_id, node_id, url, seen_at, version) select 'old', 'n', '', seen_at + 10000, '0.0.9' from nodes limit 1",
+      "insert into nodes (process_id, node_id, url, seen_at, version) select 'old', 'n', '', seen_at + 3600000, '0.0.9' from nodes limit 1",
     );
     assert.match(String((await run()).get('versions')?.message), /: 0\.0\.9, \d/);
   });

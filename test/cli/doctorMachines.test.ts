@@ -105,6 +105,6 @@ describe('parley doctor with several machines', () => {
     );
     const message = String(found.get('reach')?.message);
     assert.match(message, /\(another process answers there\)/);
-    assert.match(message, /\(there was no answer within 3 s\)/);
+    assert.match(message, /\(there was no answer within 5 s\)/);
   });
 });

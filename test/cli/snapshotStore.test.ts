@@ -33,7 +33,7 @@ for (const kind of databaseKinds)
       );
       const up = async () =>
         (await service.ask('/metrics')).text.match(/^parley_snapshot_store_up (.*)$/m)?.[1];
-      assert.equal(await up(), '0');
+      await until('the metric', async () => (await up()) === '0');
       const run = (words: string[], PARLEY_SNAPSHOTS: string) =>
         createCommandLine(service, t, {
           PARLEY_SNAPSHOTS,

@@ -68,7 +68,7 @@ describe('the image', { skip }, () => {
     const { docker } = engine();
     const { name, ready } = await startContainer(t, confinement);
     const key = await ready();
-    await docker('stop', name);
+    await docker('stop', '--time', '60', name);
     assert.equal((await docker('inspect', '--format', '{{.State.ExitCode}}', name)).trim(), '0');
     await docker('start', name);
     assert.equal(await ready(), key);

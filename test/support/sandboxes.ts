@@ -64,7 +64,8 @@ export async function openTestSandbox(
   return { spec, open };
 }
 
-const timeoutMs = 20_000;
+/** For what never ends: on a busy machine everything takes longer. */
+const timeoutMs = 60_000;
 const outputBytesMax = 1_000_000;
 
 export interface ShellOutcome extends Omit<RunOutcome, 'stdout' | 'stderr'> {

@@ -76,7 +76,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
     readonly allowPrivate?: boolean;
     readonly on?: Database;
   }
-  function startLoop({ times, timeoutMs = 5_000, allowPrivate = true, on = database }: LoopOptions = {}) {
+  function startLoop({ times, timeoutMs = 60_000, allowPrivate = true, on = database }: LoopOptions = {}) {
     const deliveries = createDeliveries({
       database: on,
       vault,

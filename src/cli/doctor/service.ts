@@ -17,7 +17,8 @@ import { fetchFor, type ServiceAddress } from '../connection/connection.ts';
 import { checkCluster } from './cluster.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
-const answerMsMax = 5_000;
+/** Longer than the service itself waits for the other processes of its cluster. */
+const answerMsMax = 15_000;
 
 /** Why a service could not listen there, or undefined if it could. */
 function portFault({ host, port }: Pick<Config, 'host' | 'port'>): Promise<string | undefined> {

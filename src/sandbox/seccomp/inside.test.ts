@@ -32,7 +32,7 @@ async function callInside(
 ) {
   const { open, spec } = await openTestSandbox(t, sandbox);
   writeFileSync(join(spec.workspace, 'calls'), callingProgram(architecture, calls), { mode: 0o755 });
-  const bounds = { timeoutMs: 20_000, outputBytesMax: 100_000 };
+  const bounds = { timeoutMs: 60_000, outputBytesMax: 100_000 };
   const outcome = await runToEnd(open, { argv: ['./calls'], env: {} }, bounds);
   return { ...outcome, results: resultsOf(outcome.stdout) };
 }
