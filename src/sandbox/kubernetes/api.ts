@@ -1,12 +1,16 @@
 // Requests to the API server of the cluster.
 
-import type { IncomingMessage } from 'node:http';
-import { Agent, type RequestOptions, request } from 'node:https';
+import http, { type IncomingMessage } from 'node:http';
+import https, { type RequestOptions } from 'node:https';
 import type { Cluster } from './cluster.ts';
 
 const requestMsMax = 15_000;
 const bodyBytesMax = 16 * 1_024 * 1_024;
 const messageCharsMax = 400;
+/** Connections for calls. Further calls wait for one that ends. */
+export const callsMax = 64;
+/** A pod that starts is watched for up to two minutes, on a connection that calls must not have to wait for. */
+const watchesMax = 1_024;
 
 /** The API server has refused a request, or cannot be reached. The message is for operators and users. */
 export class ClusterError extends Error {
@@ -89,7 +93,10 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
 }
 
 export function createApi(cluster: Cluster): Api {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // `kubectl proxy` speaks plain HTTP.
+  const { Agent, request } = cluster.server.protocol === 'http:' ? http : https;
+  const callAgent = new Agent({ keepAlive: true, maxSockets: callsMax });
+  const watchAgent = new Agent({ maxSockets: watchesMax });
 
   function send(asked: ApiRequest, timeout: number | undefined): Promise<IncomingMessage> {
     const { method = 'GET', path, query = {}, body, signal } = asked;
@@ -99,7 +106,8 @@ export function createApi(cluster: Cluster): Api {
     const text = body && JSON.stringify(body);
     const options: RequestOptions = {
       method,
-      agent,
+      // Only watches have no time limit.
+      agent: timeout === undefined ? watchAgent : callAgent,
       ...tls,
       headers: {
         ...headers,
@@ -139,6 +147,9 @@ export function createApi(cluster: Cluster): Api {
         response.destroy();
       }
     },
-    close: () => agent.destroy(),
+    close: () => {
+      callAgent.destroy();
+      watchAgent.destroy();
+    },
   };
 }

@@ -6,7 +6,10 @@ import { type Api, ClusterError, credentialsOf, readText, refusalOf } from './ap
 const streams = { stdin: 0, stdout: 1, stderr: 2, error: 3 } as const;
 const protocol = 'v4.channel.k8s.io';
 const openMsMax = 15_000;
-const messageBytesMax = 64 * 1_024 * 1_024;
+const mib = 1_024 * 1_024;
+const messageBytesMax = 64 * mib;
+/** A pod that leaves more than this unread is given up: honest ones let far less be sent before they have read it. */
+export const bufferedBytesMax = 32 * mib;
 const shownCharsMax = 300;
 
 export interface Attachment {
@@ -78,7 +81,11 @@ export async function attach({ cluster }: Api, options: AttachOptions): Promise<
   const channel = Buffer.of(streams.stdin);
   return {
     send: (bytes) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(Buffer.concat([channel, bytes]));
+      if (socket.readyState !== WebSocket.OPEN) return;
+      socket.send(Buffer.concat([channel, bytes]));
+      if (socket.bufferedAmount <= bufferedBytesMax) return;
+      said = 'It does not read what it is sent.';
+      socket.terminate();
     },
     close: () => socket.terminate(),
   };
