@@ -1,4 +1,4 @@
-// The frames of the connection to a pod. Many channels share one stream of bytes. The other end is never trusted: a
+// The frames of the connection to a pod. Many channels share one connection. The other end is never trusted: a
 // frame that breaks a rule ends the connection.
 
 const kib = 1_024;
@@ -19,7 +19,8 @@ export interface Frame {
 }
 
 export const payloadBytesMax = 64 * kib;
-const headerBytes = 9;
+const headerBytes = 5;
+export const frameBytesMax = headerBytes + payloadBytesMax;
 const creditBytes = 4;
 const openBytesMax = kib;
 
@@ -28,11 +29,11 @@ export class ProtocolError extends Error {}
 
 const empty: Buffer = Buffer.alloc(0);
 
+/** The result is a copy, so that the payload may change afterwards. */
 export function encodeFrame({ kind, channel, payload }: Frame): Buffer {
   const frame = Buffer.allocUnsafe(headerBytes + payload.length);
   frame.writeUInt8(kinds.indexOf(kind), 0);
   frame.writeUInt32BE(channel, 1);
-  frame.writeUInt32BE(payload.length, 5);
   payload.copy(frame, headerBytes);
   return frame;
 }
@@ -61,37 +62,16 @@ const sizes: Readonly<Record<FrameKind, readonly [min: number, max: number]>> = 
   reset: [0, 0],
 };
 
-interface Header {
-  readonly kind: FrameKind;
-  readonly channel: number;
-  readonly size: number;
-}
-
-function readHeader(bytes: Buffer): Header {
+/** Throws ProtocolError. */
+export function decodeFrame(bytes: Buffer): Frame {
+  if (bytes.length < headerBytes) throw new ProtocolError('a frame is cut off');
   const kind = kinds[bytes.readUInt8(0)];
   const channel = bytes.readUInt32BE(1);
-  const size = bytes.readUInt32BE(5);
+  const payload = bytes.subarray(headerBytes);
   if (kind === undefined) throw new ProtocolError('a frame has an unknown kind');
   const [min, max] = sizes[kind];
-  if (size < min || size > max) throw new ProtocolError(`a frame of the kind ${kind} has a wrong size`);
+  if (payload.length < min || payload.length > max)
+    throw new ProtocolError(`a frame of the kind ${kind} has a wrong size`);
   if ((kind === 'control') !== (channel === 0)) throw new ProtocolError('a frame has a wrong channel');
-  return { kind, channel, size };
-}
-
-/** Returns a function that takes bytes as they come. It throws ProtocolError, and whatever `onFrame` throws. */
-export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Buffer) => void {
-  let rest: Buffer = empty;
-  return (bytes) => {
-    let unread = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    while (unread.length >= headerBytes) {
-      // A header is checked before its payload is waited for.
-      const { kind, channel, size } = readHeader(unread);
-      const end = headerBytes + size;
-      if (unread.length < end) break;
-      const payload = unread.subarray(headerBytes, end);
-      unread = unread.subarray(end);
-      onFrame({ kind, channel, payload });
-    }
-    rest = unread;
-  };
+  return { kind, channel, payload };
 }

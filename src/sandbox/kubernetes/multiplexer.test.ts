@@ -4,8 +4,9 @@ import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
 import fc from 'fast-check';
-import { createFrameReader, type Frame, type FrameKind, ProtocolError } from './frames.ts';
+import { decodeFrame, type Frame, type FrameKind, ProtocolError, payloadBytesMax } from './frames.ts';
 import { channelsMax, createMultiplexer, type Multiplexer, windowBytes } from './multiplexer.ts';
+import { createPacketReader, encodePacket, markBytes } from './packets.ts';
 
 interface Opened {
   readonly channel: Duplex;
@@ -23,25 +24,33 @@ interface Ends {
   deliver(sizes?: readonly number[]): void;
 }
 
-function connectedEnds(): Ends {
+const mark = Buffer.alloc(markBytes, 'mark');
+
+/** The worker may send so many frames of data. */
+function connectedEnds(room = { frames: Number.POSITIVE_INFINITY }): Ends {
   const opened: Opened[] = [];
   const queues = { worker: [] as Buffer[], supervisor: [] as Buffer[] };
   let sent = 0;
   const end = (side: 'worker' | 'supervisor') =>
     createMultiplexer({
       side,
-      send: (bytes) => {
-        sent += bytes.length;
-        queues[side].push(bytes);
+      send: (payload) => {
+        sent += payload.length;
+        if (side === 'worker' && decodeFrame(payload).kind === 'data') room.frames -= 1;
+        queues[side].push(encodePacket(mark, { kind: 'frame', epoch: 1, number: 1, payload }));
       },
+      hasRoom: () => side === 'supervisor' || room.frames > 0,
       onOpen: (channel, id, about) => opened.push({ channel, id, about }),
       onControl: () => {},
     });
   const ends = { worker: end('worker'), supervisor: end('supervisor') };
-  const readers = {
-    worker: createFrameReader((frame) => ends.supervisor.receive(frame)),
-    supervisor: createFrameReader((frame) => ends.worker.receive(frame)),
-  };
+  const readerFor = (side: 'worker' | 'supervisor') =>
+    createPacketReader({
+      mark: () => mark,
+      isStrict: true,
+      onPacket: ({ payload }) => ends[side].receive(decodeFrame(payload)),
+    });
+  const readers = { worker: readerFor('supervisor'), supervisor: readerFor('worker') };
   const deliver = (sizes: readonly number[] = []) => {
     for (const side of ['worker', 'supervisor'] as const) {
       let bytes = Buffer.concat(queues[side].splice(0));
@@ -128,6 +137,30 @@ describe('channels over one connection', () => {
     assert.equal(String((await once(other.channel, 'data'))[0]), 'still here');
   });
 
+  it('wait while there is no room, and then take turns', async () => {
+    const room = { frames: 0 };
+    const ends = connectedEnds(room);
+    const channels = [0, 1, 2].map((n) => ends.worker.open({ n }).channel);
+    ends.deliver();
+    const got = ends.opened.map(() => 0);
+    for (const [n, { channel }] of ends.opened.entries())
+      channel.on('data', (bytes: Buffer) => {
+        got[n] = (got[n] ?? 0) + bytes.length;
+      });
+    for (const channel of channels) channel.write(Buffer.alloc(3 * payloadBytesMax));
+    ends.deliver();
+    assert.deepEqual(got, [0, 0, 0]);
+    for (let round = 1; round <= 9; round++) {
+      room.frames = 1;
+      ends.worker.proceed();
+      assert.equal(room.frames, 0);
+      ends.deliver();
+      await tick();
+      if (round === 3) assert.deepEqual(got, [payloadBytesMax, payloadBytesMax, payloadBytesMax]);
+    }
+    assert.deepEqual(got, [3 * payloadBytesMax, 3 * payloadBytesMax, 3 * payloadBytesMax]);
+  });
+
   it('end for both sides when one closes them, also if the other is writing', async () => {
     const ends = connectedEnds();
     const { channel } = ends.worker.open({});
@@ -184,36 +217,35 @@ describe('a hostile end of the connection', () => {
     });
 
   it('is refused for frames of wrong kinds, sizes and channels', () => {
-    const header = (kind: number, channel: number, size: number) => {
-      const bytes = Buffer.alloc(9);
+    const encoded = (kind: number, channel: number, size: number) => {
+      const bytes = Buffer.alloc(5 + size);
       bytes.writeUInt8(kind, 0);
       bytes.writeUInt32BE(channel, 1);
-      bytes.writeUInt32BE(size, 5);
       return bytes;
     };
     for (const bytes of [
-      header(6, 1, 1),
-      header(255, 1, 1),
-      header(2, 1, 64 * 1_024 + 1),
-      header(2, 1, 2 ** 32 - 1),
-      header(2, 1, 0),
-      header(2, 0, 1),
-      header(0, 1, 1),
-      header(1, 1, 1_025),
-      header(3, 1, 3),
-      header(4, 1, 1),
-      header(5, 1, 1),
+      Buffer.alloc(0),
+      Buffer.alloc(4),
+      encoded(6, 1, 1),
+      encoded(255, 1, 1),
+      encoded(2, 1, 64 * 1_024 + 1),
+      encoded(2, 1, 0),
+      encoded(2, 0, 1),
+      encoded(0, 1, 1),
+      encoded(1, 1, 1_025),
+      encoded(3, 1, 3),
+      encoded(4, 1, 1),
+      encoded(5, 1, 1),
     ])
-      assert.throws(() => createFrameReader(() => {})(bytes), ProtocolError, bytes.toString('hex'));
+      assert.throws(() => decodeFrame(bytes), ProtocolError, bytes.subarray(0, 20).toString('hex'));
   });
 
   it('never makes the reader fail in another way, whatever it sends', () => {
     fc.assert(
-      fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 20 }), (pieces) => {
+      fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 20 }), (frames) => {
         const { worker } = connectedEnds();
-        const read = createFrameReader((one) => worker.receive(one));
         try {
-          for (const piece of pieces) read(Buffer.from(piece));
+          for (const one of frames) worker.receive(decodeFrame(Buffer.from(one)));
         } catch (error) {
           assert.ok(error instanceof ProtocolError, String(error));
         }

@@ -25,7 +25,9 @@ const idMax = 2 ** 32 - 1;
 interface MultiplexerOptions {
   /** The worker and the supervisor use different ids for what they open. */
   readonly side: 'worker' | 'supervisor';
-  readonly send: (bytes: Buffer) => void;
+  readonly send: (frame: Buffer) => void;
+  /** Whether data may be sent. If not, `proceed` is called when it may. */
+  readonly hasRoom: () => boolean;
   /** The other end has opened a channel. It may throw ProtocolError. */
   readonly onOpen: (channel: Duplex, id: number, about: unknown) => void;
   /** It may throw ProtocolError. */
@@ -38,6 +40,8 @@ export interface Multiplexer {
   control(message: object): void;
   /** Throws ProtocolError. */
   receive(frame: Frame): void;
+  /** There is room for data again. */
+  proceed(): void;
   /** Ends all channels with an error. */
   close(why: Error): void;
 }
@@ -45,6 +49,9 @@ export interface Multiplexer {
 interface ChannelOptions {
   readonly id: number;
   readonly send: (frame: Frame) => void;
+  readonly hasRoom: () => boolean;
+  /** The channel has data to send, and waits for room. */
+  readonly onWait: () => void;
   readonly onGone: () => void;
 }
 
@@ -74,15 +81,28 @@ class Channel extends Duplex {
   }
 
   override _write(bytes: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
-    let left = bytes;
-    while (left.length > 0 && this.#credit > 0) {
-      const size = Math.min(left.length, this.#credit, payloadBytesMax);
-      this.#credit -= size;
-      this.#send({ kind: 'data', channel: this.#options.id, payload: left.subarray(0, size) });
-      left = left.subarray(size);
+    this.#waiting = { bytes, done };
+    this.proceed();
+  }
+
+  /** Sends up to so many frames of what waits, as far as there are credit and room. */
+  proceed(framesMax = Number.POSITIVE_INFINITY): void {
+    if (this.#waiting === undefined) return;
+    const { bytes, done } = this.#waiting;
+    let at = 0;
+    for (let frames = 0; at < bytes.length && this.#credit > 0; frames++) {
+      this.#waiting = { bytes: bytes.subarray(at), done };
+      if (frames === framesMax || !this.#options.hasRoom()) {
+        this.#options.onWait();
+        return;
+      }
+      const end = Math.min(bytes.length, at + this.#credit, at + payloadBytesMax);
+      this.#credit -= end - at;
+      this.#send({ kind: 'data', channel: this.#options.id, payload: bytes.subarray(at, end) });
+      at = end;
     }
-    if (left.length === 0) done();
-    else this.#waiting = { bytes: left, done };
+    this.#waiting = at < bytes.length ? { bytes: bytes.subarray(at), done } : undefined;
+    if (at === bytes.length) done();
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -129,10 +149,7 @@ class Channel extends Duplex {
     this.#credit += bytes;
     if (bytes === 0 || this.#credit > windowBytes)
       throw new ProtocolError('a channel was given too much credit');
-    const { bytes: left, done } = this.#waiting ?? {};
-    if (left === undefined || done === undefined) return;
-    this.#waiting = undefined;
-    this._write(left, 'binary', done);
+    this.proceed();
   }
 
   /** Ends it without telling the other end. */
@@ -153,6 +170,8 @@ function parse(payload: Buffer): unknown {
 export function createMultiplexer(options: MultiplexerOptions): Multiplexer {
   const { side } = options;
   const channels = new Map<number, Channel>();
+  /** Those that wait for room. Each takes its turn. */
+  const waiting = new Set<Channel>();
   let nextId = side === 'worker' ? 1 : 2;
   let lastRemoteId = side === 'worker' ? 0 : -1;
   let isClosed = false;
@@ -163,7 +182,16 @@ export function createMultiplexer(options: MultiplexerOptions): Multiplexer {
   function add(id: number): Channel {
     if (isClosed) throw new Error('the connection is closed');
     if (channels.size >= channelsMax || id > idMax) throw new ProtocolError('too many channels are open');
-    const channel = new Channel({ id, send, onGone: () => channels.delete(id) });
+    const channel: Channel = new Channel({
+      id,
+      send,
+      hasRoom: options.hasRoom,
+      onWait: () => waiting.add(channel),
+      onGone: () => {
+        channels.delete(id);
+        waiting.delete(channel);
+      },
+    });
     // The user of a channel may not listen for errors, and an unhandled one would end the process.
     channel.on('error', () => {});
     channels.set(id, channel);
@@ -200,6 +228,14 @@ export function createMultiplexer(options: MultiplexerOptions): Multiplexer {
       const channel = channels.get(frame.channel);
       if (channel !== undefined) channel.receive(frame);
       else if (!wasOpen(frame.channel)) throw new ProtocolError('a frame has a channel that is not open');
+    },
+    proceed: () => {
+      // Those that wait again are visited again.
+      for (const channel of waiting) {
+        if (!options.hasRoom()) return;
+        waiting.delete(channel);
+        channel.proceed(1);
+      }
     },
     close: (why) => {
       isClosed = true;

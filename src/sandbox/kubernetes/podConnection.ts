@@ -2,29 +2,21 @@
 // that the pod sends is trusted.
 import type { Duplex } from 'node:stream';
 import type { ProcessEnd, SandboxLoss, SandboxProcess } from '../sandbox.ts';
-import { createDecryption, newKey } from './cipher.ts';
-import { createFrameReader, ProtocolError } from './frames.ts';
+import { ProtocolError } from './frames.ts';
 import { createMultiplexer } from './multiplexer.ts';
+import { createPodLink, type OpenPodStream } from './podLink.ts';
 import {
   type FromSupervisor,
   type FromWorker,
-  heartbeatMs,
   type ProgramRequest,
   protocolVersion,
   requestSizeBytes,
+  type Welcome,
 } from './protocol.ts';
 
-/** A pod that sends nothing for so long is lost. */
-const silenceMsMax = 15_000;
 const helloMsMax = 20_000;
 const startMsMax = 30_000;
 const killMsMax = 8_000;
-
-/** A stream of bytes to and from the supervisor. */
-export interface PodStream {
-  send(bytes: Buffer): void;
-  close(): void;
-}
 
 export interface PodConnection {
   /** The path of Node in the pod. */
@@ -39,15 +31,14 @@ export interface PodConnection {
 }
 
 interface PodConnectionOptions {
-  /** Opens the stream. `onClose` is called at most once. */
-  readonly open: (events: {
-    readonly onOutput: (bytes: Buffer) => void;
-    readonly onClose: (why: string) => void;
-  }) => Promise<PodStream>;
+  /** Opens a stream to the pod, at first and whenever the last one has broken. */
+  readonly open: OpenPodStream;
   /** Takes a connection from a program to the bridge. Absent: there is no bridge. */
   readonly onBridge?: ((connection: Duplex) => void) | undefined;
   /** Heartbeats are sent as long as this returns true. */
   readonly isHeld: () => boolean;
+  /** Whether the pod is known to have ended. Never rejects. */
+  readonly hasEnded: () => Promise<boolean>;
   /** Explains why the pod has gone, before its programs are reported as ended. */
   readonly explain: (why: string, hasBrokenProtocol: boolean) => Promise<SandboxLoss>;
 }
@@ -79,26 +70,31 @@ function isMessage(message: unknown): message is FromSupervisor {
 
 /** Rejects if the pod does not answer as a supervisor of this version does. */
 export async function connectToPod(options: PodConnectionOptions): Promise<PodConnection> {
-  const { onBridge, isHeld, explain } = options;
-  const key = newKey();
-  const decrypt = createDecryption(key);
+  const { onBridge, explain } = options;
   const programs = new Map<number, Program>();
   const hello = Promise.withResolvers<string>();
   const lost = Promise.withResolvers<SandboxLoss>();
-  let stream: PodStream = { send: () => {}, close: () => {} };
-  let lastHeard = performance.now();
   let isOver = false;
 
   const multiplexer = createMultiplexer({
     side: 'worker',
-    send: (bytes) => stream.send(bytes),
+    send: (frame) => link.send(frame),
+    hasRoom: () => link.hasRoom(),
     onOpen: (channel, _, about) => accept(channel, about as Record<string, unknown> | null),
     onControl: (message) => {
       if (!isMessage(message)) throw new ProtocolError('a message is not an object');
       receive(message);
     },
   });
-  const read = createFrameReader((frame) => multiplexer.receive(frame));
+  const link = createPodLink({
+    open: options.open,
+    isHeld: options.isHeld,
+    hasEnded: options.hasEnded,
+    onWelcome: greet,
+    onFrame: (frame) => multiplexer.receive(frame),
+    onRoom: () => multiplexer.proceed(),
+    onLost: (why, hasBrokenProtocol) => void lose(why, hasBrokenProtocol),
+  });
 
   function accept(channel: Duplex, about: Record<string, unknown> | null): void {
     if (about?.['bridge'] === true) {
@@ -120,8 +116,7 @@ export async function connectToPod(options: PodConnectionOptions): Promise<PodCo
   }
 
   function receive(message: FromSupervisor): void {
-    if ('hello' in message) greet(message.hello);
-    else if ('started' in message) programs.get(message.started)?.started.resolve();
+    if ('started' in message) programs.get(message.started)?.started.resolve();
     else if ('failed' in message) {
       const error = Object.assign(new Error('the program cannot be started'), { code: String(message.code) });
       programs.get(message.failed)?.started.reject(error);
@@ -136,8 +131,8 @@ export async function connectToPod(options: PodConnectionOptions): Promise<PodCo
     }
   }
 
-  function greet(greeting: { readonly protocol: number; readonly node: string }): void {
-    if (greeting?.protocol === protocolVersion) hello.resolve(String(greeting.node));
+  function greet({ protocol, node }: Welcome): void {
+    if (protocol === protocolVersion) hello.resolve(node);
     else
       hello.reject(
         new Error('the image of the pod belongs to another version of Parley; build it again from this one'),
@@ -159,8 +154,7 @@ export async function connectToPod(options: PodConnectionOptions): Promise<PodCo
   async function lose(why: string, hasBrokenProtocol = false): Promise<void> {
     if (isOver) return;
     isOver = true;
-    clearInterval(heartbeat);
-    stream.close();
+    link.close();
     const loss = await explain(why, hasBrokenProtocol);
     lost.resolve(loss);
     // The run learns of the loss before its programs are reported as ended.
@@ -168,43 +162,17 @@ export async function connectToPod(options: PodConnectionOptions): Promise<PodCo
   }
 
   const say = (message: FromWorker) => multiplexer.control(message);
-  const heartbeat = setInterval(() => {
-    if (performance.now() - lastHeard > silenceMsMax) void lose('it does not answer');
-    else if (isHeld()) say({ ping: true });
-  }, heartbeatMs);
-
   hello.promise.catch(() => {
     // Awaited below, unless the stream cannot be opened.
   });
-  try {
-    stream = await options.open({
-      onOutput: (bytes) => {
-        lastHeard = performance.now();
-        if (isOver) return;
-        try {
-          read(decrypt(bytes));
-        } catch (error) {
-          const why = error instanceof ProtocolError ? error.message : 'a frame cannot be used';
-          void lose(`it has broken the protocol: ${why}`, true);
-        }
-      },
-      onClose: (why) => void lose(why),
-    });
-    say({ hello: { protocol: protocolVersion, key } });
-  } catch (error) {
-    isOver = true;
-    clearInterval(heartbeat);
-    throw error;
-  }
+  await link.connect();
 
   function close(): void {
     if (isOver) return;
     say({ exit: true });
     isOver = true;
-    clearInterval(heartbeat);
+    link.close();
     giveUp('the sandbox is closed');
-    // What was just sent must leave first.
-    setTimeout(() => stream.close(), 100).unref();
   }
 
   const late = setTimeout(() => void lose('its supervisor does not answer'), helloMsMax);

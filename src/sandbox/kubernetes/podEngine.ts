@@ -157,6 +157,7 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
       open: (events) => attach(api, { namespace, pod: name, container: containerName, ...events }),
       onBridge: bridge?.accept,
       isHeld,
+      hasEnded: () => pods.hasEnded(name),
       explain: async (said, hasBrokenProtocol) => {
         const { why, hasExceeded } = await pods.explain(name);
         const details = said === '' ? '' : ` (${said.replace(/\.+$/, '')})`;

@@ -29,6 +29,8 @@ export interface Pods {
   untilGone(name: string): Promise<void>;
   /** The pods of Parley with these labels. */
   list(labels: Readonly<Record<string, string>>): Promise<readonly Pod[]>;
+  /** Whether it is known that a pod has ended, or will soon. Never rejects. */
+  hasEnded(name: string): Promise<boolean>;
   /** Why a pod has ended, as far as it is known. Never rejects. */
   explain(name: string): Promise<PodEnd>;
 }
@@ -131,6 +133,13 @@ export function createPods(api: Api, namespace: string): Pods {
       const labelSelector = selectorOf({ ...managedBy, ...labels });
       const query = { labelSelector, limit: listedMax };
       return (await api.call<{ items: readonly Pod[] }>({ path: folder, query })).items;
+    },
+    hasEnded: async (name) => {
+      const signal = AbortSignal.timeout(explainMsMax);
+      return api.call<Pod>({ path: pathOf(name), signal }).then(
+        (pod) => hasPodEnded(pod) || pod.metadata.deletionTimestamp !== undefined,
+        (error: unknown) => error instanceof ClusterError && error.status === 404,
+      );
     },
     explain: async (name) => {
       try {

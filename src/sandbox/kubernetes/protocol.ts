@@ -1,9 +1,12 @@
 // The messages between the worker and the supervisor in a pod, apart from the bytes of channels.
 
 /** Increased by changes with which older images do not work. */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
-/** If the worker sends nothing for this long, the supervisor ends everything. A lost lease is taken over later than that. */
+/**
+ * Without a heartbeat for this long, the supervisor ends everything. A lost lease is taken over later than that. A worker
+ * whose stream breaks has as long to attach again.
+ */
 export const silenceMsMax = 6_000;
 export const heartbeatMs = 1_000;
 /** How long a pod waits for the first worker. */
@@ -26,10 +29,32 @@ export interface ProgramRequest {
 export const requestSizeBytes = 4;
 export const requestBytesMax = 4 * 1_024 * 1_024;
 
+/** Marks the very first hello in a pod. It is the same in all versions, so that each can say that it is another one. */
+export const firstMark: Buffer = Buffer.from('parley: hello 1\n');
+
+/**
+ * The worker sends it at the beginning of each stream. A session may have many streams, one after the other: a hello of the
+ * session that the supervisor has, with a higher epoch than before, continues it, and makes what older streams still deliver
+ * useless. A hello of another session is accepted only if `isNew` is set, and begins anew.
+ */
+export interface Hello {
+  readonly protocol: number;
+  /** Marks all packets from then on, in base64. Whoever knows it may speak to the supervisor. */
+  readonly mark: string;
+  readonly session: string;
+  readonly isNew: boolean;
+  /** What the supervisor sends in this stream is encrypted with it, because it is also in the container's log. */
+  readonly key: string;
+}
+
+/** The answer to a hello. */
+export interface Welcome {
+  readonly protocol: number;
+  /** The path of Node in the pod. */
+  readonly node: string;
+}
+
 export type FromWorker =
-  /** The first message. What the supervisor sends is encrypted with the key, because it is also in the container's log. */
-  | { readonly hello: { readonly protocol: number; readonly key: string } }
-  | { readonly ping: true }
   /** Ends a program with its descendants. */
   | { readonly kill: number }
   /** Ends whatever does not belong to a program that runs. */
@@ -38,8 +63,6 @@ export type FromWorker =
 
 /** Programs are named by the id of their channel. */
 export type FromSupervisor =
-  | { readonly hello: { readonly protocol: number; readonly node: string } }
-  | { readonly pong: true }
   | { readonly started: number }
   | { readonly failed: number; readonly code: string }
   | { readonly ended: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };

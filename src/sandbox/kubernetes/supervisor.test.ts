@@ -5,16 +5,17 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../test/support/ports.ts';
 import { longSleep, sleeps } from '../../../test/support/sandboxes.ts';
 import { until } from '../../../test/support/until.ts';
-import { encodeFrame } from './frames.ts';
 import { windowBytes } from './multiplexer.ts';
+import { encodePacket } from './packets.ts';
 import { connectToPod } from './podConnection.ts';
-import type { ProgramRequest } from './protocol.ts';
+import type { OpenPodStream } from './podLink.ts';
+import { firstMark, type ProgramRequest } from './protocol.ts';
 
 const file = fileURLToPath(new URL('./inside/supervisor.ts', import.meta.url));
 
@@ -27,6 +28,39 @@ interface Supervised {
   readonly child: ChildProcess;
   readonly output: Buffer[];
   readonly port: number;
+  /** Attaches as to a container: who attaches gets what is printed from then on. */
+  readonly open: OpenPodStream;
+  /** How often somebody has attached. */
+  opened(): number;
+  /** Breaks the stream, in the middle of whatever is on its way. */
+  cut(): void;
+  /** Nobody can attach. */
+  refuse(): void;
+}
+
+/** The supervisor may get only a part of what was written last. */
+function attachTo({ stdin, stdout }: ChildProcess, onOutput: (bytes: Buffer) => void) {
+  let last: Buffer = Buffer.alloc(0);
+  const leave = () => {
+    if (last.length > 1) stdin?.write(last.subarray(0, last.length >> 1));
+    last = Buffer.alloc(0);
+  };
+  stdout?.on('data', onOutput);
+  return {
+    send: (bytes: Buffer) => {
+      stdin?.write(last);
+      last = bytes;
+      setImmediate(() => {
+        if (last === bytes) last = Buffer.alloc(0);
+        else return;
+        stdin?.write(bytes);
+      });
+    },
+    cut: () => {
+      stdout?.off('data', onOutput);
+      leave();
+    },
+  };
 }
 
 async function startSupervisor(t: TestContext): Promise<Supervised> {
@@ -36,20 +70,41 @@ async function startSupervisor(t: TestContext): Promise<Supervised> {
   const output: Buffer[] = [];
   child.stdout.on('data', (bytes: Buffer) => output.push(bytes));
   child.stdin.on('error', () => {});
-  return { child, output, port };
+  child.setMaxListeners(0);
+  let opened = 0;
+  let isRefusing = false;
+  let cut = () => {};
+  return {
+    child,
+    output,
+    port,
+    open: async ({ onOutput, onClose }) => {
+      if (isRefusing || child.exitCode !== null) throw new Error('it cannot be reached');
+      const { send, cut: leave } = attachTo(child, onOutput);
+      opened += 1;
+      cut = () => {
+        leave();
+        onClose('it was cut');
+      };
+      child.once('exit', () => onClose('it has ended'));
+      return { send, close: leave };
+    },
+    opened: () => opened,
+    cut: () => cut(),
+    refuse: () => {
+      isRefusing = true;
+    },
+  };
 }
 
 async function connect(t: TestContext, { isHeld = () => true, onBridge }: Needs = {}) {
   const supervised = await startSupervisor(t);
-  const { child } = supervised;
+  const { child, open } = supervised;
   const pod = await connectToPod({
-    open: async ({ onOutput, onClose }) => {
-      child.stdout?.on('data', onOutput);
-      child.once('exit', () => onClose('it has ended'));
-      return { send: (bytes) => void child.stdin?.write(bytes), close: () => child.stdin?.destroy() };
-    },
+    open,
     onBridge,
     isHeld,
+    hasEnded: async () => child.exitCode !== null,
     explain: async (why, isOwnFault) => ({ sentence: `The pod was lost: ${why}.`, isOwnFault }),
   });
   t.after(() => pod.close());
@@ -87,6 +142,16 @@ describe('the supervisor of a pod', () => {
     assert.ok(silent.stdout.readableLength <= 1.5 * windowBytes);
     assert.equal((await read(silent.stdout)).length, 3_000_000);
     assert.equal((await silent.ended).code, 0);
+  });
+
+  it('gives a program all of its input, also if it reads slowly and the end has come', async (t) => {
+    const { pod } = await connect(t);
+    const slow = await pod.start(shell('sleep 0.5; wc -c'));
+    slow.stderr.resume();
+    // More than fits into the pipe to the program, but not so much that the supervisor stops reading.
+    for (let piece = 0; piece < 100; piece++) slow.stdin.write(Buffer.alloc(1_000));
+    slow.stdin.end();
+    assert.equal(Number(await read(slow.stdout)), 100_000);
   });
 
   it('says why a program cannot be started', async (t) => {
@@ -158,10 +223,97 @@ describe('the supervisor of a pod', () => {
     gone.child.stdin?.end();
     assert.deepEqual(await once(gone.child, 'exit'), [10, null]);
     const hostile = await startSupervisor(t);
-    hostile.child.stdin?.write(encodeFrame({ kind: 'data', channel: 5, payload: Buffer.from('x') }));
+    const payload = Buffer.from('not a hello');
+    hostile.child.stdin?.write(encodePacket(firstMark, { kind: 'hello', epoch: 1, number: 0, payload }));
     assert.deepEqual(await once(hostile.child, 'exit'), [11, null]);
     const { pod, child } = await connect(t);
     pod.close();
     assert.deepEqual(await once(child, 'exit'), [0, null]);
+  });
+});
+
+/** Cuts again and again until the work is done. Each new stream carries something before it is cut. */
+async function cutDuring({ cut, opened, child }: Supervised, work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  void work.finally(() => {
+    isDone = true;
+  });
+  let cuts = 0;
+  for (let before = opened(); !isDone; before = opened()) {
+    let carried = 0;
+    const count = ({ length }: Buffer) => {
+      carried += length;
+    };
+    child.stdout?.on('data', count);
+    await until('it carries something', () => isDone || carried > 100_000);
+    child.stdout?.off('data', count);
+    if (isDone) break;
+    cut();
+    cuts += 1;
+    await until('it is attached again', () => isDone || opened() > before);
+  }
+  return cuts;
+}
+
+const bytesOf = (size: number) => {
+  const bytes = Buffer.alloc(size);
+  for (let at = 0; at + 4 <= size; at += 4) bytes.writeUInt32BE(at, at);
+  return bytes;
+};
+
+describe('a supervisor whose stream to the worker breaks', () => {
+  it('goes on in the next one, and nothing is lost or doubled', async (t) => {
+    const server = createServer(async (request, response) => {
+      response.end(await buffer(request));
+    });
+    const made = await connect(t, { onBridge: (one) => void server.emit('connection', one) });
+    const { pod, port } = made;
+    const sent = bytesOf(3_000_000);
+    const echo = async () => {
+      const cat = await pod.start(program(['cat']));
+      cat.stderr.resume();
+      cat.stdin.end(sent);
+      const [got, end] = await Promise.all([buffer(cat.stdout), cat.ended]);
+      assert.equal(end.code, 0);
+      assert.ok(got.equals(sent), 'what a program has read and written');
+    };
+    const lines = async () => {
+      const counts = await pod.start(
+        shell('i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo "line $i"; done'),
+      );
+      counts.stderr.resume();
+      const wanted = Array.from({ length: 3_000 }, (_, n) => `line ${n + 1}\n`).join('');
+      assert.equal(await read(counts.stdout), wanted);
+    };
+    const fetched = async () => {
+      const script = `fetch('http://127.0.0.1:${port}/', { method: 'POST', body: Buffer.alloc(1_000_000, 'abcdefg') })
+        .then((answer) => answer.text()).then((text) => process.stdout.write(text))`;
+      const asks = await pod.start(program([process.execPath, '--eval', script]));
+      asks.stderr.resume();
+      assert.ok((await buffer(asks.stdout)).equals(Buffer.alloc(1_000_000, 'abcdefg')), 'the bridge');
+    };
+    const work = Promise.all([echo(), lines(), fetched(), echo()]);
+    assert.ok((await cutDuring(made, work)) > 3);
+    await work;
+  });
+
+  it('ends itself if no worker comes back in time, and the worker learns it', async (t) => {
+    const { pod, child, cut, refuse } = await connect(t);
+    const started = await pod.start(program(['cat']));
+    refuse();
+    cut();
+    assert.deepEqual(await pod.lost, { sentence: 'The pod was lost: it was cut.', isOwnFault: false });
+    assert.deepEqual(await started.ended, { code: null, signal: 'SIGKILL' });
+    await until('it has ended', () => child.exitCode === 10);
+  });
+
+  it('does not go on for a worker that has lost its lease', async (t) => {
+    let isHeld = true;
+    const { pod, child, cut, opened } = await connect(t, { isHeld: () => isHeld });
+    isHeld = false;
+    cut();
+    await pod.lost;
+    assert.equal(opened(), 1);
+    await until('it has ended', () => child.exitCode === 10);
   });
 });

@@ -112,7 +112,8 @@ export function createPrograms(connection: () => Multiplexer) {
     const { stdin, stdout, stderr } = child;
     if (stdin === null || stdout === null || stderr === null) return;
     stdin.on('error', () => input.destroy());
-    input.on('close', () => stdin.destroy());
+    // What it has not read yet is still written after a proper end.
+    input.on('close', () => input.readableEnded || stdin.destroy());
     input.pipe(stdin);
     for (const [output, stream] of [
       ['stdout', stdout],

@@ -1,14 +1,15 @@
 // Runs in the pod of a conversation: starts and ends programs for the worker that is attached to it, and carries
 // connections to the bridge. Everything in the pod ends with it, also when the heartbeats of the worker stop.
 import { createServer, Socket } from 'node:net';
-import { createEncryption } from '../cipher.ts';
-import { createFrameReader } from '../frames.ts';
 import { createMultiplexer, type Multiplexer } from '../multiplexer.ts';
-import { bridgePort, type FromWorker, helloMsMax, protocolVersion, silenceMsMax } from '../protocol.ts';
+import { bridgePort, type FromWorker, helloMsMax, silenceMsMax } from '../protocol.ts';
 import { createPrograms } from './programs.ts';
+import { createWorkerLink } from './workerLink.ts';
 
 const connectionsMax = 256;
 const lastReadMs = 1_000;
+/** What waits to be written. It is more than a few streams can have been sent in vain. */
+const outputBytesMax = 128 * 1_024 * 1_024;
 const exits = { asked: 0, workerGone: 10, brokenProtocol: 11, failed: 12 } as const;
 
 /** The container ends with this process, and with it everything that runs in it. */
@@ -21,39 +22,44 @@ function end(code: number, why: string): never {
 const output = new Socket({ fd: 1, readable: false, writable: true });
 output.on('error', () => end(exits.workerGone, 'Standard output cannot be written.'));
 
-let encrypt: ((bytes: Buffer) => Buffer) | undefined;
 const programs = createPrograms(() => multiplexer);
+
+const link = createWorkerLink({
+  write: (bytes) => {
+    output.write(bytes);
+    if (output.writableLength > outputBytesMax) end(exits.failed, 'Nobody reads what is written.');
+  },
+  onFrame: (frame) => multiplexer.receive(frame),
+  onRoom: () => multiplexer.proceed(),
+  onHeartbeat: keepAlive,
+  onOverflow: () => end(exits.failed, 'The worker confirms nothing.'),
+});
 
 const multiplexer: Multiplexer = createMultiplexer({
   side: 'supervisor',
-  send: (bytes) => {
-    if (encrypt !== undefined) output.write(encrypt(bytes));
-  },
+  send: link.send,
+  hasRoom: link.hasRoom,
   onOpen: (channel, id) => void programs.start(id, channel),
   onControl: (message) => receive(message as FromWorker),
 });
 
 function receive(message: FromWorker): void {
-  if ('hello' in message) greet(message.hello);
-  else if ('ping' in message) multiplexer.control({ pong: true });
-  else if ('kill' in message) void programs.kill(message.kill);
+  if ('kill' in message) void programs.kill(message.kill);
   else if ('sweep' in message) void programs.sweep();
   else if ('exit' in message) end(exits.asked, 'The worker has ended the pod.');
-}
-
-function greet({ key }: { readonly key: string }): void {
-  encrypt = createEncryption(key);
-  multiplexer.control({ hello: { protocol: protocolVersion, node: process.execPath } });
 }
 
 /** Programs reach the bridge on the loopback interface. */
 const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
   try {
+    // Connections must not pile up while there is no worker.
+    if (!link.hasRoom()) throw new Error('there is no room');
     const { channel } = multiplexer.open({ bridge: true });
     socket.on('error', () => channel.destroy());
     channel.on('error', () => socket.destroy());
-    socket.on('close', () => channel.destroy());
-    channel.on('close', () => socket.destroy());
+    // After a proper end, the rest is still on its way.
+    socket.on('close', () => (socket.readableEnded && socket.writableFinished) || channel.destroy());
+    channel.on('close', () => channel.readableEnded || socket.destroy());
     socket.pipe(channel).pipe(socket);
   } catch {
     socket.destroy();
@@ -72,12 +78,15 @@ function endSoon(): void {
 }
 
 let silence = setTimeout(() => end(exits.workerGone, 'No worker has connected.'), helloMsMax);
-const read = createFrameReader((frame) => multiplexer.receive(frame));
-process.stdin.on('data', (bytes: Buffer) => {
+
+function keepAlive(): void {
   clearTimeout(silence);
   silence = setTimeout(endSoon, silenceMsMax - lastReadMs);
+}
+
+process.stdin.on('data', (bytes: Buffer) => {
   try {
-    read(bytes);
+    link.read(bytes);
   } catch (error) {
     end(exits.brokenProtocol, `The worker has broken the protocol: ${(error as Error).message}.`);
   }
