@@ -23,6 +23,7 @@ import { ChoiceDialog } from './header/ChoiceDialog.tsx';
 import { DeleteDialog, RenameDialog } from './header/Dialogs.tsx';
 import { Header } from './header/Header.tsx';
 import { type LogView, useLog } from './log.ts';
+import { useAway } from './timeline/away.ts';
 import { TimelineView } from './timeline/TimelineView.tsx';
 
 /** In these states the agent waits for the user. */
@@ -119,6 +120,11 @@ export function Conversation({ id }: { readonly id: string }) {
   useStopSound(info, sound);
   const activity = activityOf(log.state.agentState);
   useTabTitle(info, activity);
+  const away = useAway({
+    conversationId: id,
+    seenEventId: info?.seen_event_id,
+    lastEventId: log.lastEventId,
+  });
   const [sentCount, setSentCount] = useState(0);
   const pendingEvent = log.state.approval?.event;
   // On a narrow screen the details would cover the approval request.
@@ -163,7 +169,13 @@ export function Conversation({ id }: { readonly id: string }) {
           <Loading>{texts.loading}</Loading>
         ) : (
           <ItemFlags value={itemFlags}>
-            <TimelineView items={log.items} pendingEvent={pendingEvent} sentCount={sentCount} />
+            <TimelineView
+              conversationId={id}
+              items={log.items}
+              away={away}
+              pendingEvent={pendingEvent}
+              sentCount={sentCount}
+            />
           </ItemFlags>
         )}
         <div className="footer">

@@ -67,7 +67,12 @@ export type Item = Common &
         readonly isQueued: boolean;
       }
     | { readonly kind: 'thought'; readonly text: string }
-    | { readonly kind: 'call'; readonly call: Call }
+    | {
+        readonly kind: 'call';
+        readonly call: Call;
+        /** The id of the event that ended it. */
+        readonly endId?: number;
+      }
     | { readonly kind: 'plan'; readonly tasks: readonly Task[] }
     | { readonly kind: 'notice' | 'error' | 'stopped'; readonly text: string }
   );

@@ -17,6 +17,8 @@ export interface LogView {
   readonly phase: LogPhase;
   readonly items: readonly Item[];
   readonly state: LogState;
+  /** The newest event; undefined if there is none. */
+  readonly lastEventId: number | undefined;
   /** Why the stream broke. It is retried automatically. */
   readonly error: unknown;
 }
@@ -37,14 +39,21 @@ export function createLog() {
   const timeline = createTimeline();
   const texts = createOpenTexts();
   const listeners = new Set<() => void>();
-  let view: LogView = { phase: 'loading', items: [], state: timeline.state(), error: undefined };
+  let view: LogView = {
+    phase: 'loading',
+    items: [],
+    state: timeline.state(),
+    lastEventId: undefined,
+    error: undefined,
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   let next = 0;
 
   function show(part: Partial<LogView> = {}): void {
     clearTimeout(timer);
     timer = undefined;
-    view = { ...view, items: timeline.items(texts.list()), state: timeline.state(), ...part };
+    const lastEventId = next === 0 ? undefined : next - 1;
+    view = { ...view, items: timeline.items(texts.list()), state: timeline.state(), lastEventId, ...part };
     for (const listener of listeners) listener();
   }
 

@@ -31,7 +31,7 @@ function contrast(a: string, b: string): number {
 describe('the colours of code', () => {
   for (const theme of themes)
     it(`have a contrast of at least ${contrastMin} in the ${theme} theme`, () => {
-      for (const surface of ['surface', 'surface-sunken', 'green-soft', 'red-soft'])
+      for (const surface of ['surface', 'surface-sunken', 'green-soft', 'red-soft', 'green-mark', 'red-mark'])
         for (const kind of tokenKinds) {
           const found = contrast(colour(`code-${kind}`, theme), colour(surface, theme));
           assert.ok(found >= contrastMin, `${kind} on ${surface}: ${found.toFixed(2)}`);

@@ -1,5 +1,7 @@
 // The texts of the web UI in German.
+
 import type { Texts } from './en.ts';
+import { timelineDe } from './timelineDe.ts';
 
 export const de: Texts = {
   shell: {
@@ -162,8 +164,6 @@ export const de: Texts = {
     cancelUpload: (name) => `Hochladen von ${name} abbrechen`,
     removeFile: (name) => `${name} entfernen`,
     notUploaded: (name) => `${name} wurde nicht hochgeladen.`,
-    newMessages: 'Neue Nachrichten',
-    jumpToLatest: 'Zum neuesten Eintrag',
     stop: 'Stoppen',
     interrupt: 'Unterbrechen',
     interruptHint: 'Beendet, woran der Agent gerade arbeitet. Das Gespräch läuft weiter.',
@@ -196,6 +196,7 @@ export const de: Texts = {
     replayed: 'wiedergegeben',
     queued: 'In der Warteschlange, bis der Agent fertig ist',
   },
+  timeline: timelineDe,
   items: {
     thought: 'Gedanke',
     plan: 'Plan',

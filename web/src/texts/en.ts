@@ -1,4 +1,5 @@
 // The texts of the web UI in English. Every other catalogue has the type of this one, so that none can miss a text.
+import { timelineEn } from './timelineEn.ts';
 
 export const en = {
   shell: {
@@ -158,8 +159,6 @@ export const en = {
     cancelUpload: (name: string) => `Cancel the upload of ${name}`,
     removeFile: (name: string) => `Remove ${name}`,
     notUploaded: (name: string) => `${name} was not uploaded.`,
-    newMessages: 'New messages',
-    jumpToLatest: 'Jump to latest',
     stop: 'Stop',
     interrupt: 'Interrupt',
     interruptHint: 'End the current turn. The conversation keeps running.',
@@ -191,6 +190,7 @@ export const en = {
     replayed: 'replayed',
     queued: 'Queued until the agent finishes its turn',
   },
+  timeline: timelineEn,
   items: {
     thought: 'Thought',
     plan: 'Plan',

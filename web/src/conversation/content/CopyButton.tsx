@@ -6,7 +6,13 @@ import { useTexts } from '../../texts/texts.tsx';
 const shownMs = 1_500;
 const icons = { copy: 'copy', copied: 'check', notCopied: 'alert' } as const;
 
-export function CopyButton({ text }: { readonly text: () => string }) {
+interface CopyButtonProps {
+  readonly text: () => string;
+  /** What is copied, if it is not plain from where the button is. */
+  readonly label?: string;
+}
+
+export function CopyButton({ text, label }: CopyButtonProps) {
   const { shell } = useTexts();
   const [state, setState] = useState<keyof typeof icons>('copy');
   // Without https there is no clipboard.
@@ -22,5 +28,6 @@ export function CopyButton({ text }: { readonly text: () => string }) {
     setTimeout(() => setState('copy'), shownMs);
   }
 
-  return <IconButton icon={icons[state]} label={shell[state]} className="plain copy" onClick={copy} />;
+  const shown = state === 'copy' ? (label ?? shell.copy) : shell[state];
+  return <IconButton icon={icons[state]} label={shown} className="plain copy" onClick={copy} />;
 }

@@ -1,7 +1,9 @@
 // The output of a program, shortened until the user wants all of it.
 import { useMemo } from 'react';
+import { Code } from '../../code/Code.tsx';
 import { visibleOutput } from '../../components/visibleText.ts';
 import { useTexts } from '../../texts/texts.tsx';
+import { FileText } from './FileText.tsx';
 import { useItemFlag } from './itemFlags.ts';
 import { Scrollable } from './Scrollable.tsx';
 
@@ -25,14 +27,18 @@ interface OutputProps {
   readonly end?: boolean;
   /** Always shows the whole text, without a button to collapse it. */
   readonly expanded?: boolean;
+  /** The file whose text it is. */
+  readonly path?: string | undefined;
+  readonly language?: string | undefined;
 }
 
-export function Output({ text, label, end = false, expanded = false }: OutputProps) {
+export function Output({ text, label, end = false, expanded = false, path, language }: OutputProps) {
   const { items } = useTexts();
   const [expandedByUser, setExpandedByUser] = useItemFlag(label);
   const whole = useMemo(() => visibleOutput(text).trimEnd(), [text]);
   const short = shorten(whole, end);
   const isExpanded = expandedByUser || expanded;
+  const shown = isExpanded ? whole : short;
   const isCollapsible = short.length < whole.length && !expanded;
   const labelOf = truncated.test(whole) ? items.showTruncated : items.showAll;
   const toggle = isCollapsible ? (
@@ -43,7 +49,13 @@ export function Output({ text, label, end = false, expanded = false }: OutputPro
   return (
     <div className="output">
       {end ? toggle : null}
-      <Scrollable label={label}>{isExpanded ? whole : short}</Scrollable>
+      <Scrollable label={label}>
+        {path === undefined ? (
+          <Code text={shown} language={language} />
+        ) : (
+          <FileText text={shown} path={path} />
+        )}
+      </Scrollable>
       {end ? null : toggle}
     </div>
   );

@@ -7,10 +7,14 @@ import { shortPath } from './paths.ts';
 export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed' | 'hunk' | 'file';
   readonly text: string;
+  /** The number of the line before the change; undefined if it is not there, or not known. */
+  readonly oldLine?: number;
+  /** The number of the line after the change. */
+  readonly newLine?: number;
 }
 
 const kinds = { '+': 'added', '-': 'removed', '@': 'hunk', '\\': 'hunk' } as const;
-const hunkHead = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+const hunkHead = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const noFile = '/dev/null';
 
 function toLine(line: string): DiffLine {
@@ -25,24 +29,46 @@ function fileOf(before: string, after = ''): DiffLine | undefined {
   return { kind: 'file', text: visibleText([...new Set(names.map(shortPath))].join(' → ')) };
 }
 
+/** Where a hunk is: the numbers of its next lines, and how many are left. */
+interface Position {
+  oldLine: number;
+  newLine: number;
+  oldLeft: number;
+  newLeft: number;
+}
+
+/** Adds the numbers of a line in a hunk, and moves on. */
+function numbered(line: DiffLine, at: Position): DiffLine {
+  const { oldLine, newLine } = at;
+  const [isOld, isNew] = [line.kind !== 'added', line.kind !== 'removed'];
+  if (isOld) [at.oldLine, at.oldLeft] = [oldLine + 1, at.oldLeft - 1];
+  if (isNew) [at.newLine, at.newLeft] = [newLine + 1, at.newLeft - 1];
+  return { ...line, ...(isOld ? { oldLine } : {}), ...(isNew ? { newLine } : {}) };
+}
+
 /** The counts of a hunk determine which lines belong to it, even if they look like headers. */
 function readLines(diff: string): DiffLine[] {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
-  const left = { before: 0, after: 0 };
+  const position: Position = { oldLine: 0, newLine: 0, oldLeft: 0, newLeft: 0 };
   const found: DiffLine[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
-    const inHunk = left.before > 0 || left.after > 0;
+    const inHunk = position.oldLeft > 0 || position.newLeft > 0;
     const file = inHunk ? undefined : fileOf(line, lines[at + 1]);
     if (file !== undefined) at++;
-    const [head, before = '1', after = '1'] = (inHunk ? undefined : hunkHead.exec(line)) ?? [];
-    if (head !== undefined) Object.assign(left, { before: Number(before), after: Number(after) });
-    else if (inHunk && !line.startsWith('\\')) {
-      if (!line.startsWith('+')) left.before--;
-      if (!line.startsWith('-')) left.after--;
+    const head = inHunk ? null : hunkHead.exec(line);
+    if (head !== null) {
+      const [, oldLine, oldLeft = '1', newLine, newLeft = '1'] = head;
+      Object.assign(position, {
+        oldLine: Number(oldLine),
+        newLine: Number(newLine),
+        oldLeft: Number(oldLeft),
+        newLeft: Number(newLeft),
+      });
     }
-    found.push(file ?? toLine(line));
+    const isContent = inHunk && !line.startsWith('\\');
+    found.push(file ?? (isContent ? numbered(toLine(line), position) : toLine(line)));
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // A tool call: its action in one line, its result below, and its approval request if it has one.
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useMemo } from 'react';
 import { foldBlanks } from '../../../../src/text/foldBlanks.ts';
+import { Code } from '../../code/Code.tsx';
 import { Icon, type IconName } from '../../components/Icon.tsx';
 import type { Texts } from '../../texts/en.ts';
 import { useTexts } from '../../texts/texts.tsx';
@@ -58,7 +59,13 @@ function Command({ call }: { readonly call: Call }) {
   return (
     <div className="terminal">
       <div className="command">
-        <pre>{foldBlanks(call.subject, items)}</pre>
+        <pre>
+          {needsApproval(call) ? (
+            foldBlanks(call.subject, items)
+          ) : (
+            <Code text={foldBlanks(call.subject, items)} language="bash" />
+          )}
+        </pre>
         <CopyButton text={() => call.subject} />
       </div>
       {call.output.trim() === '' ? null : <Output text={call.output} label={items.output} end />}
@@ -68,11 +75,16 @@ function Command({ call }: { readonly call: Call }) {
 
 function Edit({ call }: { readonly call: Call }) {
   const { items } = useTexts();
-  const all = readDiff(call.diff, call.subject);
-  const lines = needsApproval(call) ? foldDiffLines(all, items) : all;
+  const isFolded = needsApproval(call);
+  const lines = useMemo(() => {
+    const all = readDiff(call.diff, call.subject);
+    return isFolded ? foldDiffLines(all, items) : all;
+  }, [call.diff, call.subject, isFolded, items]);
   return (
     <>
-      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} expanded={needsApproval(call)} />}
+      {call.diff === '' ? null : (
+        <DiffView lines={lines} label={items.edit} path={call.subject} expanded={isFolded} />
+      )}
       {call.output === '' ? null : <Output text={call.output} label={items.output} />}
     </>
   );
@@ -86,6 +98,12 @@ function LineCounts({ diff }: { readonly diff: string }) {
       <span className="plus">+{added}</span> <span className="minus">−{removed}</span>
     </span>
   );
+}
+
+/** What is known of the language of a call's output. */
+function hintOf({ tool, subject, output }: Call): { path?: string; language?: string } {
+  if (tool === 'read') return { path: subject };
+  return /^\s*[[{]/.test(output) ? { language: 'json' } : {};
 }
 
 /** The input and output of other tools. Users seldom read them, so they are collapsed unless they need approval. */
@@ -105,8 +123,10 @@ function CollapsibleCall({ call, children }: { readonly call: Call; readonly chi
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="call-head">{children}</summary>
-      {open && call.input !== '' ? <Output text={call.input} label={items.input} /> : null}
-      {open && call.output.trim() !== '' ? <Output text={call.output} label={items.output} /> : null}
+      {open && call.input !== '' ? <Output text={call.input} label={items.input} language="json" /> : null}
+      {open && call.output.trim() !== '' ? (
+        <Output text={call.output} label={items.output} {...hintOf(call)} />
+      ) : null}
     </details>
   );
 }

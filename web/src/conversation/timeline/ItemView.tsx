@@ -4,8 +4,7 @@ import { ErrorBoundary } from '../../components/ErrorBoundary.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { visibleText } from '../../components/visibleText.ts';
 import { ZoomableImage } from '../../components/ZoomableImage.tsx';
-import { useLocale, useTexts } from '../../texts/texts.tsx';
-import { clockText, fullText } from '../../texts/time.ts';
+import { useTexts } from '../../texts/texts.tsx';
 import { useItemFlag } from '../content/itemFlags.ts';
 import { ExternalLink, Markdown } from '../content/Markdown.tsx';
 import { Output } from '../content/Output.tsx';
@@ -15,15 +14,6 @@ import type { Item } from '../items.ts';
 import { CallView } from './CallView.tsx';
 
 type Message = Extract<Item, { kind: 'message' }>;
-
-function Time({ at }: { readonly at: string | undefined }) {
-  const { language } = useLocale();
-  return (
-    <time dateTime={at} title={fullText(at, language)}>
-      {clockText(at, language)}
-    </time>
-  );
-}
 
 const urlCharsMax = 200;
 
@@ -82,7 +72,6 @@ function MessageView({ item }: { readonly item: Message }) {
         <strong>{isFromUser ? conversation.you : conversation.agent}</strong>
         {item.isQueued ? <span className="queued">{conversation.queued}</span> : null}
         {item.replayed ? <span className="muted">{conversation.replayed}</span> : null}
-        <Time at={item.at} />
       </header>
       {isFromUser ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
       <Images images={item.images} />
@@ -117,7 +106,6 @@ function Note({ item }: { readonly item: Extract<Item, { kind: 'notice' | 'error
       <p>
         <span className="verb">{label}</span> {visibleText(item.text)}
       </p>
-      <Time at={item.at} />
     </div>
   );
 }

@@ -1,16 +1,18 @@
 // The timeline: a virtual list that stays at its end unless the user has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '../../components/Icon.tsx';
 import { useShortcuts } from '../../layout/shortcuts.ts';
 import { useTexts } from '../../texts/texts.tsx';
-import { ItemId } from '../content/itemFlags.ts';
-import { type Item, keyOf } from '../items.ts';
-import { ItemView } from './ItemView.tsx';
+import type { Item } from '../items.ts';
+import { useLinkedEvent } from './eventLinks.ts';
+import { RowView } from './RowView.tsx';
+import { type Away, createRows, type Row } from './rows.ts';
 import { useStickToEnd } from './stickToEnd.ts';
+import { useJump } from './useJump.ts';
 
-/** Estimates for items that have not been rendered yet. */
-const estimatedHeights: Readonly<Record<Item['kind'], number>> = {
+/** Estimates for rows that have not been rendered yet. */
+const estimatedHeights: Readonly<Record<Item['kind'] | Exclude<Row['kind'], 'item'>, number>> = {
   message: 90,
   thought: 40,
   call: 96,
@@ -18,10 +20,16 @@ const estimatedHeights: Readonly<Record<Item['kind'], number>> = {
   notice: 48,
   error: 56,
   stopped: 48,
+  group: 32,
+  away: 40,
 };
 const gapPx = 10;
 /** How much of the visible height Page Up and Page Down scroll. */
 const pageFraction = 0.9;
+
+function estimate(row: Row | undefined): number {
+  return estimatedHeights[row === undefined ? 'notice' : row.kind === 'item' ? row.item.kind : row.kind];
+}
 
 /** Scrolls without animation, which measuring new items would interrupt. */
 function scrollByKey(event: KeyboardEvent<HTMLElement>, scrollToEnd: () => void): void {
@@ -36,41 +44,71 @@ function scrollByKey(event: KeyboardEvent<HTMLElement>, scrollToEnd: () => void)
   event.preventDefault();
 }
 
+/** The ids of open groups, and a stable function that opens or folds one. */
+function useOpenGroups() {
+  const [openGroups, setOpenGroups] = useState<ReadonlySet<number>>(() => new Set());
+  const toggle = useCallback((id: number) => {
+    setOpenGroups((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
+  }, []);
+  return { openGroups, toggle };
+}
+
 interface TimelineProps {
+  readonly conversationId: string;
   readonly items: readonly Item[];
+  /** What the user has not seen before. */
+  readonly away: Away | undefined;
   /** The event of the open approval request. */
   readonly pendingEvent: number | undefined;
   /** How many messages were sent from this screen. Each one scrolls to the end, where it appears. */
   readonly sentCount: number;
 }
 
-export function TimelineView({ items, pendingEvent, sentCount }: TimelineProps) {
-  const { conversation } = useTexts();
+export function TimelineView({ conversationId, items, away, pendingEvent, sentCount }: TimelineProps) {
+  const { conversation, timeline } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const countAtEnd = useRef(items.length);
+  const [computeRows] = useState(createRows);
+  const { openGroups, toggle } = useOpenGroups();
+  const rowOptions = useMemo(() => ({ openGroups, away }), [openGroups, away]);
+  const rows = computeRows(items, rowOptions);
 
   const list = useVirtualizer({
-    count: items.length,
+    count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => estimatedHeights[items[index]?.kind ?? 'notice'],
-    getItemKey: (index) => {
-      const item = items[index];
-      return item === undefined ? index : keyOf(item);
-    },
+    estimateSize: (index) => estimate(rows[index]),
+    getItemKey: (index) => rows[index]?.key ?? index,
     overscan: 8,
     gap: gapPx,
     paddingStart: 16,
     paddingEnd: 16,
   });
 
-  const { atEnd, scrollToEnd } = useStickToEnd(scroller, pendingEvent);
+  const { atEnd, scrollToEnd, leaveEnd } = useStickToEnd(scroller, pendingEvent);
   useShortcuts(useMemo(() => ({ end: scrollToEnd }), [scrollToEnd]));
   useEffect(() => {
     if (sentCount > 0) scrollToEnd();
   }, [sentCount, scrollToEnd]);
 
+  const { jump, shownItem } = useJump({ items, rows, list, leaveEnd, openGroup: toggle });
+  const linked = useLinkedEvent(conversationId);
+  useEffect(() => {
+    if (linked !== undefined) jump(linked);
+  }, [linked, jump]);
+
   if (atEnd) countAtEnd.current = items.length;
-  const hasNew = items.length > countAtEnd.current;
+  const newCount = Math.max(0, items.length - countAtEnd.current);
+
+  const dividerAt = useMemo(() => rows.findIndex(({ kind }) => kind === 'away'), [rows]);
+  const viewedDivider = useRef<Away>(undefined);
+  const visible = list.range;
+  if (visible !== null && dividerAt >= visible.startIndex && dividerAt <= visible.endIndex)
+    viewedDivider.current = away;
+  const isNewAbove = dividerAt >= 0 && viewedDivider.current !== away;
 
   return (
     <div className="timeline">
@@ -86,33 +124,45 @@ export function TimelineView({ items, pendingEvent, sentCount }: TimelineProps) 
       >
         <div className="track" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ key, index, start }) => {
-            const item = items[index];
+            const row = rows[index];
+            const isTarget = row?.kind === 'item' && row.item.id === shownItem;
             return (
               <div
                 key={key}
                 ref={list.measureElement}
                 data-index={index}
-                className="timeline-item"
+                className={isTarget ? 'timeline-item target' : 'timeline-item'}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {item === undefined ? null : (
-                  <ItemId value={keyOf(item)}>
-                    <ItemView item={item} />
-                  </ItemId>
-                )}
+                {row === undefined ? null : <RowView row={row} onToggle={toggle} />}
               </div>
             );
           })}
         </div>
       </div>
+      {isNewAbove ? (
+        <button
+          type="button"
+          className="button jump jump-to-new"
+          onClick={() => {
+            viewedDivider.current = away;
+            leaveEnd();
+            list.scrollToIndex(dividerAt, { align: 'start' });
+          }}
+        >
+          <Icon name="arrowUp" />
+          {timeline.jumpToNew}
+        </button>
+      ) : null}
       {atEnd ? null : (
         <button
           type="button"
-          className={hasNew ? 'button primary jump-to-latest' : 'button jump-to-latest'}
+          className={newCount > 0 ? 'button primary jump jump-to-latest' : 'button jump jump-to-latest'}
           onClick={scrollToEnd}
         >
           <Icon name="arrowDown" />
-          {hasNew ? conversation.newMessages : conversation.jumpToLatest}
+          {timeline.jumpToLatest}
+          {newCount > 0 ? <span className="jump-count">{timeline.newItems(newCount)}</span> : null}
         </button>
       )}
     </div>

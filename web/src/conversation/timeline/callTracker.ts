@@ -18,10 +18,10 @@ export function createCallTracker(items: Item[]) {
 
   const itemAt = (index: number) => items[index] as CallItem;
 
-  function replace(index: number, part: Partial<Call>): void {
+  function replace(index: number, part: Partial<Call>, endId?: number): void {
     const item = itemAt(index);
     const call = { ...item.call, ...part };
-    items[index] = { ...item, call };
+    items[index] = { ...item, call, ...(endId === undefined ? {} : { endId }) };
     if (call.outcome === undefined) open.add(index);
     else open.delete(index);
   }
@@ -64,7 +64,7 @@ export function createCallTracker(items: Item[]) {
     const known = event.tool_call_id === '' ? undefined : indexById.get(event.tool_call_id);
     if (known !== undefined && isResult(event)) {
       if (pending === known) answer('closed');
-      replace(known, endCall(itemAt(known).call, event));
+      replace(known, endCall(itemAt(known).call, event), event.id);
     } else if (known !== undefined && open.has(known)) update(known, event);
     else if (event.type === 'observation.user_rejected') return;
     else if (known !== undefined || approvalOf(event) !== undefined || !isThought(event)) begin(event);

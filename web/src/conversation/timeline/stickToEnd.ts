@@ -76,7 +76,8 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>, pendingEv
     // An item that the user expands or collapses must not move. The resize that follows decides whether to stick again.
     let isExpanding = false;
     const onClick = ({ target }: MouseEvent) => {
-      if (!(target instanceof Element) || target.closest('.expand-button, summary') === null) return;
+      if (!(target instanceof Element) || target.closest('.expand-button, .group-head, summary') === null)
+        return;
       isExpanding = true;
       isSticky.current = false;
     };
@@ -108,5 +109,12 @@ export function useStickToEnd(scroller: RefObject<HTMLElement | null>, pendingEv
     stick();
   }, [stick]);
 
-  return { atEnd, scrollToEnd };
+  /** Before a scroll to another place. */
+  const leaveEnd = useCallback(() => {
+    isHeldAtRequest.current = false;
+    isSticky.current = false;
+    setAtEnd(false);
+  }, []);
+
+  return { atEnd, scrollToEnd, leaveEnd };
 }

@@ -1,0 +1,36 @@
+// Texts of the timeline in German.
+import type { timelineEn } from './timelineEn.ts';
+
+function counted(count: number, one: string, many: string): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+}
+
+export const timelineDe: typeof timelineEn = {
+  work: ({ readFiles, commands, changedFiles, pages, tools }) =>
+    [
+      ...counted(readFiles, 'Datei gelesen', 'Dateien gelesen'),
+      ...counted(changedFiles, 'Datei geändert', 'Dateien geändert'),
+      ...counted(commands, 'Befehl ausgeführt', 'Befehle ausgeführt'),
+      ...counted(pages, 'Seite abgerufen', 'Seiten abgerufen'),
+      ...counted(tools, 'Toolaufruf', 'Toolaufrufe'),
+    ].join(', '),
+  failed: (count) => `${count} fehlgeschlagen`,
+  whileAway: 'Während Sie weg waren',
+  awayWork: ({ messages, changedFiles, commands, readFiles, approvals, errors }) =>
+    [
+      ...counted(messages, 'Nachricht', 'Nachrichten'),
+      ...counted(changedFiles, 'Datei geändert', 'Dateien geändert'),
+      ...counted(commands, 'Befehl', 'Befehle'),
+      ...counted(readFiles, 'Datei gelesen', 'Dateien gelesen'),
+      ...counted(approvals, 'Freigabeanfrage', 'Freigabeanfragen'),
+      ...counted(errors, 'Fehler', 'Fehler'),
+    ].join(', '),
+  jumpToNew: 'Neues ansehen',
+  jumpToLatest: 'Zum Neuesten',
+  newItems: (count) => `${count} neu`,
+  link: (time) => `Link zu diesem Ereignis, ${time}`,
+  linkWithoutTime: 'Link zu diesem Ereignis',
+  copyMessage: 'Nachricht kopieren',
+  copyOutput: 'Ausgabe kopieren',
+  copyDiff: 'Diff kopieren',
+};
