@@ -63,6 +63,8 @@ describe('every screen', { skip: noBrowser }, () => {
       await page.goto(`${url}/conversations/${id}`);
       await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
       await page.getByText('Refresh').waitFor();
+      await page.locator('.group-head').click();
+      await page.locator('.diff').waitFor();
       await check('conversation');
       await page.getByRole('button', { name: 'More' }).click();
       await check('menu');

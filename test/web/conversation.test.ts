@@ -37,12 +37,13 @@ describe('a conversation', { skip: noBrowser }, () => {
     // Text that takes too long to parse is shown as plain text, and links into the web UI are removed.
     await log.locator('.plain-text', { hasText: 'too deep' }).waitFor();
     assert.equal(await log.getByRole('link', { name: 'that' }).count(), 0);
-    const link = log.getByRole('link', { name: 'this' });
+    const link = log.getByRole('link', { name: 'this', exact: true });
     assert.equal(await link.getAttribute('rel'), 'noreferrer noopener');
     assert.equal(
       await log.getByRole('link', { name: 'a picture' }).getAttribute('href'),
       'https://example.com/a.png',
     );
+    await log.getByRole('button', { name: /^Changed 1 file, ran 1 command, made 1 tool call/ }).click();
     await log.getByText('echo one', { exact: true }).waitFor();
     await log.getByText('+hello').waitFor();
     await log.getByText('docs/search').click();
@@ -342,9 +343,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
     const before = await page.evaluate<number>(`document.querySelector('.scroller').scrollTop`);
     await runs.say(id, 'run echo line 41');
-    await page.getByRole('button', { name: 'New messages' }).waitFor();
+    const newest = page.getByRole('button', { name: /^Jump to latest \d+ new$/ });
+    await newest.waitFor();
     assert.equal(await page.evaluate(`document.querySelector('.scroller').scrollTop`), before);
-    await page.getByRole('button', { name: 'New messages' }).click();
+    await newest.click();
     await log.getByText('line 41', { exact: true }).waitFor();
 
     const numbers = Array.from({ length: 60 }, (_, i) => `n${i}`).join('\\n');

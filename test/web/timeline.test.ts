@@ -47,4 +47,64 @@ describe('the timeline', { skip: noBrowser }, () => {
     assert.equal((await block.locator('pre').textContent())?.trim(), code);
     assert.equal(await block.locator('[class^=code-]').count(), 0);
   });
+
+  it('folds finished tool calls, keeps the last one visible, and links to each event', async (t) => {
+    const id = await finished(
+      'really-run printf "const a = 1;\\n" > a.ts',
+      'read a.ts',
+      'read b.ts',
+      'edit a.ts const a = 2;',
+      'say Half of it.',
+      'run one',
+      'run two',
+      'run three',
+    );
+    const page = await browser.open(t, runs.service.url, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await enter(page, runs.service, `/conversations/${id}`);
+    const log = page.getByRole('log');
+    await log.getByText('ran three').waitFor();
+    await log.getByRole('button', { name: /^Ran 2 commands/ }).waitFor();
+    assert.equal(await log.getByText('ran two').count(), 0);
+    const group = log.getByRole('button', {
+      name: /^Read 2 files, changed 1 file, ran 1 command \+1 −1 1 failed/,
+    });
+    await group.focus();
+    await page.keyboard.press('Enter');
+    await log.locator('.diff .removed mark', { hasText: '1' }).waitFor();
+    await log.locator('.diff .added .code-keyword', { hasText: 'const' }).waitFor();
+    await log.locator('summary', { hasText: 'a.ts' }).click();
+    await log.locator('details .output .code-number', { hasText: '1' }).waitFor();
+    await group.click();
+    await log.locator('.diff').waitFor({ state: 'detached' });
+
+    // The link to an event opens the group that it is folded into.
+    const edited = (await runs.events(id)).find(({ action }) => action === 'edit')?.id;
+    await page.goto(`${runs.service.url}/conversations/${id}#event-${edited}`);
+    const target = log.locator('.timeline-item.target');
+    await target.locator('.diff').waitFor();
+    await target.hover();
+    await target.getByRole('button', { name: 'Copy diff' }).click();
+    await target.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.match(await page.evaluate<string>('navigator.clipboard.readText()'), /\n\+const a = 2;/);
+    assert.equal(
+      await target.getByRole('link', { name: /^Link to this event, / }).getAttribute('href'),
+      `#event-${edited}`,
+    );
+  });
+
+  it('shows what happened while the user was away', async (t) => {
+    const id = await finished('say hello');
+    const seen = (await runs.events(id)).at(-1)?.id;
+    await runs.service.ask(`/api/conversations/${id}`, { method: 'PATCH', json: { seen_event_id: seen } });
+    await runs.say(id, ['run one', 'edit new.txt a', `chunks ${'news\\n\\n'.repeat(60)}the end`].join('\n'));
+    await runs.turns(id, 2);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, `/conversations/${id}`);
+    await page.getByRole('log').getByText('the end', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'See what is new' }).click();
+    await page.getByText('2 messages, 1 file changed, 1 command').waitFor();
+    await page.getByRole('button', { name: 'See what is new' }).waitFor({ state: 'detached' });
+  });
 });

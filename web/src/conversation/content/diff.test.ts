@@ -44,14 +44,14 @@ describe('the diff of two texts', () => {
 });
 
 describe('a unified diff', () => {
-  it('has no file name if that is already shown', () => {
+  it('has line numbers, and no file name if that is already shown', () => {
     assert.deepEqual(
       readDiff('--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n\\ No newline at end of file', 'a'),
       [
         { kind: 'hunk', text: '@@ -1,2 +1,2 @@' },
-        { kind: 'same', text: 'same' },
-        { kind: 'removed', text: 'old' },
-        { kind: 'added', text: 'new' },
+        { kind: 'same', text: 'same', oldLine: 1, newLine: 1 },
+        { kind: 'removed', text: 'old', oldLine: 2 },
+        { kind: 'added', text: 'new', newLine: 2 },
         { kind: 'hunk', text: '\\ No newline at end of file' },
       ],
     );

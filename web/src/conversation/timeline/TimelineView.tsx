@@ -6,6 +6,7 @@ import { useShortcuts } from '../../layout/shortcuts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import type { Item } from '../items.ts';
 import { useLinkedEvent } from './eventLinks.ts';
+import { useNewAbove } from './newAbove.ts';
 import { RowView } from './RowView.tsx';
 import { type Away, createRows, type Row } from './rows.ts';
 import { useStickToEnd } from './stickToEnd.ts';
@@ -104,11 +105,7 @@ export function TimelineView({ conversationId, items, away, pendingEvent, sentCo
   const newCount = Math.max(0, items.length - countAtEnd.current);
 
   const dividerAt = useMemo(() => rows.findIndex(({ kind }) => kind === 'away'), [rows]);
-  const viewedDivider = useRef<Away>(undefined);
-  const visible = list.range;
-  if (visible !== null && dividerAt >= visible.startIndex && dividerAt <= visible.endIndex)
-    viewedDivider.current = away;
-  const isNewAbove = dividerAt >= 0 && viewedDivider.current !== away;
+  const { isNewAbove, dismiss } = useNewAbove(scroller, away, dividerAt >= 0);
 
   return (
     <div className="timeline">
@@ -145,7 +142,7 @@ export function TimelineView({ conversationId, items, away, pendingEvent, sentCo
           type="button"
           className="button jump jump-to-new"
           onClick={() => {
-            viewedDivider.current = away;
+            dismiss();
             leaveEnd();
             list.scrollToIndex(dividerAt, { align: 'start' });
           }}
