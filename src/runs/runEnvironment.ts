@@ -12,6 +12,7 @@ import { findRemote, type GitRemote } from '../git/remote.ts';
 import type { Chosen, Choice as SandboxChoice } from '../sandbox/choose.ts';
 import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
+import { watchRemoteDisk } from '../sandbox/remoteDiskWatch.ts';
 import { isRemote, type SandboxEngine, type SandboxLoss } from '../sandbox/sandbox.ts';
 import { appliedText } from '../workspaces/prepare/applyPatch.ts';
 import { emptyVolume } from '../workspaces/prepare/emptyVolume.ts';
@@ -186,8 +187,7 @@ async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void>
 function watchDiskSpace(
   { disk, workspaceSizes }: RunDependencies,
   runId: string,
-  folders: readonly string[],
-  { pids }: OpenSandbox,
+  { sandbox, folders }: { readonly sandbox: OpenSandbox; readonly folders: readonly string[] | 'elsewhere' },
 ) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
@@ -195,7 +195,16 @@ function watchDiskSpace(
   });
   const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
   const onBytes = (bytes: number) => workspaceSizes.set(runId, bytes);
-  const stopWatching = watchDisk({ ...disk, folders, pids, onBytes, onFull });
+  const watched = { ...disk, onBytes, onFull };
+  // A volume has a size of its own.
+  const stopWatching =
+    folders === 'elsewhere'
+      ? watchRemoteDisk({
+          ...watched,
+          sandbox,
+          ...(sandbox.volume && { bytesMax: Number.POSITIVE_INFINITY }),
+        })
+      : watchDisk({ ...watched, folders, pids: sandbox.pids });
   const stop = () => {
     stopWatching();
     workspaceSizes.delete(runId);
@@ -305,7 +314,8 @@ export async function openRunEnvironment(
   const isNew = isElsewhere && !isKept;
   const snapshot = isKept ? undefined : needed;
   // How large a local folder is, is the business of its user.
-  const room = watchDiskSpace(dependencies, runId, folder.isLocal ? [home] : [workspace, home], sandbox);
+  const ownFolders = folder.isLocal ? [home] : [workspace, home];
+  const room = watchDiskSpace(dependencies, runId, { sandbox, folders: isNew ? 'elsewhere' : ownFolders });
   // After the lease was lost, another run may already use the workspace.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost', keepFiles: true });
   const close = async () => {

@@ -106,6 +106,15 @@ export async function findFreeBytes(folder: string): Promise<number> {
   return (await findFree(folder)).bytes;
 }
 
+const newConversation = 'Start a new conversation, or ask the operator to raise';
+
+export const tooLargeSentence = (bytesMax: number) =>
+  `The workspace and home folder exceed ${inMb(bytesMax)}. ${newConversation} PARLEY_WORKSPACE_MB.`;
+export const manyFilesSentence = (filesMax: number) =>
+  `The workspace and home folder exceed ${inNumbers(filesMax)} files. ${newConversation} PARLEY_WORKSPACE_FILES.`;
+export const uncountableSentence = (countMs: number) =>
+  `The workspace and home folder have too many files to be counted within ${countMs / 1_000} s.`;
+
 const makeRoom = 'Delete conversations that you no longer need, or ask the operator to free disk space.';
 
 interface FreeFault {
@@ -231,16 +240,12 @@ export function watchDisk(options: DiskWatchOptions): () => void {
     const over = overFault();
     if (over !== undefined) return over;
     lateInARow = due.some((what) => tallies[what].isLate()) ? lateInARow + 1 : 0;
-    return lateInARow < lateMax
-      ? undefined
-      : `The workspace and home folder have too many files to be counted within ${countMs / 1_000} s.`;
+    return lateInARow < lateMax ? undefined : uncountableSentence(countMs);
   }
 
   function overFault(): string | undefined {
-    if (tallies.bytes.isOver())
-      return `The workspace and home folder exceed ${inMb(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
-    if (tallies.files.isOver())
-      return `The workspace and home folder exceed ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
+    if (tallies.bytes.isOver()) return tooLargeSentence(bytesMax);
+    if (tallies.files.isOver()) return manyFilesSentence(filesMax);
     return tallies.bytes.isUnclear() || tallies.files.isUnclear()
       ? 'Its programs have more files open than can be looked at.'
       : undefined;

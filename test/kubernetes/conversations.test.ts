@@ -119,6 +119,26 @@ describe('the files of a conversation in a pod', { skip }, () => {
   });
 });
 
+describe('the size of a conversation in a pod', { skip }, () => {
+  it('is limited by the operator', async (t) => {
+    const runs = await startRuns(inPods({ env: { PARLEY_WORKSPACE_MB: '1' } }), t);
+    const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
+    const { code, message } = await ending(runs, id);
+    assert.equal(code, 'workspace_error');
+    assert.match(message, /^The workspace and home folder exceed 1 MB\. Start a new conversation/);
+    await untilNoPods();
+  });
+
+  it('is limited in files by the operator', async (t) => {
+    const runs = await startRuns(inPods({ env: { PARLEY_WORKSPACE_FILES: '200' } }), t);
+    const id = await runs.create('really-run for i in $(seq 300); do : >$i; done\nhang');
+    const { code, message } = await ending(runs, id);
+    assert.equal(code, 'workspace_error');
+    assert.match(message, /^The workspace and home folder exceed 200 files\./);
+    await untilNoPods();
+  });
+});
+
 describe('a pod that is lost', { skip }, () => {
   it('is replaced if it was deleted, with the files of the last turn', async (t) => {
     const cluster = await createCluster(t, { kind: 'sqlite' });

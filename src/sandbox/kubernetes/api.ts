@@ -2,6 +2,7 @@
 
 import http, { type IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 
 const requestMsMax = 15_000;
@@ -11,6 +12,9 @@ const messageCharsMax = 400;
 export const callsMax = 64;
 /** A pod that starts is watched for up to two minutes, on a connection that calls must not have to wait for. */
 const watchesMax = 1_024;
+/** An API server that is started again takes some seconds. */
+const readyMsMax = 60_000;
+const readyAgainMs = 500;
 
 /** The API server has refused a request, or cannot be reached. The message is for operators and users. */
 export class ClusterError extends Error {
@@ -152,4 +156,21 @@ export function createApi(cluster: Cluster): Api {
       watchAgent.destroy();
     },
   };
+}
+
+/**
+ * Waits for an API server that is away or starting, as long as somebody wants that. What is asked afterwards fails with the
+ * reason if it stays away.
+ */
+export async function untilReady(api: Api, isWanted: () => boolean, msMax = readyMsMax): Promise<void> {
+  const over = performance.now() + msMax;
+  while (isWanted() && performance.now() < over) {
+    const isReady = await api.call({ path: '/readyz' }).then(
+      () => true,
+      // The answer of one that is ready is no JSON, and some may not ask for it.
+      (error: unknown) => !(error instanceof ClusterError) || (error.status ?? 500) < 500,
+    );
+    if (isReady) return;
+    await wait(readyAgainMs);
+  }
 }

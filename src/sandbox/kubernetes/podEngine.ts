@@ -11,7 +11,7 @@ import type {
   SandboxSpec,
 } from '../sandbox.ts';
 import { contains, sandboxPaths } from '../sandboxPaths.ts';
-import { type Api, ClusterError } from './api.ts';
+import { type Api, ClusterError, untilReady } from './api.ts';
 import { attach } from './attach.ts';
 import { connectToPod, type PodConnection } from './podConnection.ts';
 import { createPlainPods, type PodOwner, type PodSource } from './podSource.ts';
@@ -191,6 +191,7 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
     },
     open: async (asked) => {
       const { spec, bridge, exclusive = false, onStart, isHeld = () => true } = asked;
+      await untilReady(api, isHeld);
       if (exclusive) await removeEarlier(source, pods, spec);
       if (!isHeld()) throw new Error('the conversation belongs to another run');
       const volume = spec.conversation && (await volumes?.open(spec.conversation));

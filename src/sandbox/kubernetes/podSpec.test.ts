@@ -77,6 +77,9 @@ describe('the status of a pod', () => {
     });
     assert.ok(hasExceeded(evicted));
     assert.equal(endOf(evicted), 'Evicted: Usage of a volume exceeds the limit');
+    const full = { ...evicted.status, message: 'Usage of EmptyDir volume "files" exceeds the limit "1". ' };
+    assert.ok(hasExceeded(pod(full)));
+    assert.match(endOf(pod(full)), /^its workspace and home folder exceed PARLEY_WORKSPACE_MB/);
     const short = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
     assert.ok(!hasExceeded(pod(short)));
     assert.ok(!hasExceeded(pod({ phase: 'Running' })));

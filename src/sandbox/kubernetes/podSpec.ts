@@ -30,6 +30,12 @@ const labelPattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const requests = { cpu: '100m', memory: '256Mi', 'ephemeral-storage': '64Mi' };
 /** For logs, which hold what the supervisor has sent. */
 const logBytesMax = 128 * mib;
+/**
+ * What the volume may hold beyond the limit on files. Parley counts them and ends the run with a sentence; the kubelet, which
+ * evicts the pod, is for programs that write faster than they are counted.
+ */
+const evictionFactor = 1.25;
+const evictionSlackBytes = 256 * mib;
 const processorsDefault = 2;
 
 /** Ids of conversations may be longer than labels, and have other characters. */
@@ -58,7 +64,8 @@ const command = ['/bin/sh', '-c', `node ${supervisorFile}; exit $?`];
 export function podOf(name: string, spec: SandboxSpec, options: PodOptions, claim?: string) {
   const { image, runtimeClass, processId, filesBytesMax } = options;
   const { memoryBytesMax } = limitsOf(spec);
-  const storage = (claim === undefined ? filesBytesMax : 0) + temporaryBytesMax + logBytesMax;
+  const volumeBytesMax = Math.round(filesBytesMax * evictionFactor) + evictionSlackBytes;
+  const storage = (claim === undefined ? volumeBytesMax : 0) + temporaryBytesMax + logBytesMax;
   const limits = {
     memory: String(memoryBytesMax),
     cpu: String(processorsDefault * spec.resourceFactor),
@@ -113,7 +120,7 @@ export function podOf(name: string, spec: SandboxSpec, options: PodOptions, clai
       ],
       volumes: [
         claim === undefined
-          ? { name: 'files', emptyDir: { sizeLimit: String(filesBytesMax) } }
+          ? { name: 'files', emptyDir: { sizeLimit: String(volumeBytesMax) } }
           : { name: 'files', persistentVolumeClaim: { claimName: claim } },
         { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytesMax) } },
         { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },

@@ -51,6 +51,9 @@ const lastingReasons: ReadonlySet<string> = new Set([
   'RunContainerError',
 ]);
 
+/** What the kubelet says about the volume that podSpec.ts has for workspace and home. */
+const filesPattern = /EmptyDir volume "files" exceeds the limit/;
+
 function describeReason({ reason, message }: StatusReason): string {
   const text = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
   return text
@@ -96,6 +99,8 @@ export function hasExceeded(pod: Pod): boolean {
 export function endOf(pod: Pod): string {
   const { status, metadata } = pod;
   const { terminated } = stateOf(pod);
+  if (status?.reason === 'Evicted' && filesPattern.test(status.message ?? ''))
+    return 'its workspace and home folder exceed PARLEY_WORKSPACE_MB (Evicted)';
   if (status?.reason !== undefined) return describeReason(status);
   if (terminated?.reason === 'OOMKilled') return 'it exceeded its memory limit (OOMKilled)';
   if (terminated !== undefined) return `its supervisor ended with code ${terminated.exitCode}`;
