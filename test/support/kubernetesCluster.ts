@@ -80,6 +80,15 @@ export interface KubernetesCluster {
   stop(): Promise<void>;
 }
 
+/** The name of a process's program; empty if it has ended. */
+function programOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0]?.split('/').at(-1) ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /** Waits for the line READY=1, and returns all NAME=value lines before it. */
 async function readSettings(child: ChildProcess): Promise<Record<string, string>> {
   const settings: Record<string, string> = {};
@@ -163,8 +172,7 @@ export async function startKubernetesCluster(): Promise<KubernetesCluster> {
     killPart: (name) => {
       const first = knownProcess(Number(readFileSync(join(folder, 'pid'), 'utf8')));
       for (const { pid } of descendantsOf(first))
-        if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0]?.split('/').at(-1) === name)
-          process.kill(pid, 'SIGKILL');
+        if (programOf(pid) === name) process.kill(pid, 'SIGKILL');
     },
     stop: async () => {
       await api.close();

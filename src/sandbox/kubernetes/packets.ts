@@ -18,10 +18,13 @@ export interface Packet {
   readonly epoch: number;
   /** Of a frame: its own. Of the others: the number of frames that were received or, of a ping, sent. */
   readonly number: number;
+  /** The worker holds the lease of the conversation. */
+  readonly isHeartbeat?: boolean;
   readonly payload: Buffer;
 }
 
 export const markBytes = 16;
+const heartbeatBit = 0x80;
 const numberBytes = 6;
 const kindAt = markBytes;
 const epochAt = kindAt + 1;
@@ -47,10 +50,11 @@ function checksumOf(header: Buffer, payload: Buffer): number {
   return crc32(payload, crc32(header.subarray(kindAt, checksumAt)));
 }
 
-export function encodePacket(mark: Buffer, { kind, epoch, number, payload }: Packet): Buffer {
+export function encodePacket(mark: Buffer, sent: Packet): Buffer {
+  const { kind, epoch, number, isHeartbeat = false, payload } = sent;
   const packet = Buffer.allocUnsafe(packetHeaderBytes + payload.length);
   mark.copy(packet);
-  packet.writeUInt8(kinds.indexOf(kind), kindAt);
+  packet.writeUInt8(kinds.indexOf(kind) | (isHeartbeat ? heartbeatBit : 0), kindAt);
   packet.writeUInt32BE(epoch, epochAt);
   packet.writeUIntBE(number, numberAt, numberBytes);
   packet.writeUInt32BE(payload.length, sizeAt);
@@ -66,7 +70,7 @@ interface Header {
 
 /** Undefined if the packet is damaged. */
 function readHeader(bytes: Buffer): Header | undefined {
-  const kind = kinds[bytes.readUInt8(kindAt)];
+  const kind = kinds[bytes.readUInt8(kindAt) & ~heartbeatBit];
   const size = bytes.readUInt32BE(sizeAt);
   if (kind === undefined || size > sizesMax[kind]) return undefined;
   return { kind, end: packetHeaderBytes + size };
@@ -76,7 +80,8 @@ function readPacket(bytes: Buffer, { kind, end }: Header): Packet | undefined {
   const payload = bytes.subarray(packetHeaderBytes, end);
   if (checksumOf(bytes, payload) !== bytes.readUInt32BE(checksumAt)) return undefined;
   const epoch = bytes.readUInt32BE(epochAt);
-  return { kind, epoch, number: bytes.readUIntBE(numberAt, numberBytes), payload };
+  const isHeartbeat = (bytes.readUInt8(kindAt) & heartbeatBit) !== 0;
+  return { kind, epoch, number: bytes.readUIntBE(numberAt, numberBytes), isHeartbeat, payload };
 }
 
 interface PacketReaderOptions {

@@ -97,8 +97,8 @@ export function createPodLink(options: PodLinkOptions): PodLink {
   let isOver = false;
   let lastHeard = 0;
 
-  const transmit = ({ kind, number, payload }: LinkPacket) =>
-    current?.stream?.send(encodePacket(mark, { kind, epoch: current.epoch, number, payload }));
+  const transmit = (packet: LinkPacket) =>
+    current?.stream?.send(encodePacket(mark, { ...packet, epoch: current.epoch, isHeartbeat: isHeld() }));
   const link = createLink({
     transmit,
     onFrame: (bytes) => options.onFrame(decodeFrame(bytes)),
@@ -160,7 +160,7 @@ export function createPodLink(options: PodLinkOptions): PodLink {
   function greet(stream: PodStream, key: string): void {
     const hello: Hello = { protocol: protocolVersion, mark: mark.toString('base64'), session, isNew, key };
     const payload = Buffer.from(JSON.stringify(hello));
-    const packet: Packet = { kind: 'hello', epoch, number: link.received(), payload };
+    const packet: Packet = { kind: 'hello', epoch, number: link.received(), isHeartbeat: true, payload };
     // Without an answer it is not known whether the supervisor has seen the first hello, and with it the mark.
     if (isNew) stream.send(encodePacket(firstMark, packet));
     stream.send(encodePacket(mark, packet));

@@ -307,6 +307,16 @@ describe('a supervisor whose stream to the worker breaks', () => {
     await until('it has ended', () => child.exitCode === 10);
   });
 
+  it('does not go on for a worker that has lost its lease and still reads', async (t) => {
+    let isHeld = true;
+    const { pod, child } = await connect(t, { isHeld: () => isHeld });
+    const prints = await pod.start(shell('while echo more; do sleep 0.1; done'));
+    prints.stdout.resume();
+    isHeld = false;
+    await pod.lost;
+    await until('it has ended', () => child.exitCode === 10);
+  });
+
   it('does not go on for a worker that has lost its lease', async (t) => {
     let isHeld = true;
     const { pod, child, cut, opened } = await connect(t, { isHeld: () => isHeld });

@@ -75,8 +75,8 @@ export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
     onPacket: (packet) => {
       if (packet.kind === 'hello') return greet(packet);
       if (packet.epoch !== session?.epoch) return;
-      // Nothing else counts: a worker that has lost its lease may still confirm what it gets.
-      if (packet.kind === 'ping') onHeartbeat();
+      // A worker that has lost its lease may still confirm what it gets.
+      if (packet.isHeartbeat) onHeartbeat();
       link.receive(packet);
     },
   });
