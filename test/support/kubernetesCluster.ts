@@ -171,8 +171,7 @@ export async function startKubernetesCluster(): Promise<KubernetesCluster> {
     credentialsOf,
     killPart: (name) => {
       const first = knownProcess(Number(readFileSync(join(folder, 'pid'), 'utf8')));
-      for (const { pid } of descendantsOf(first))
-        if (programOf(pid) === name) process.kill(pid, 'SIGKILL');
+      for (const { pid } of descendantsOf(first)) if (programOf(pid) === name) process.kill(pid, 'SIGKILL');
     },
     stop: async () => {
       await api.close();

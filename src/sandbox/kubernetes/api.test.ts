@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { until } from '../../../test/support/until.ts';
-import { type Api, callsMax, createApi } from './api.ts';
+import { type Api, callsMax, createApi, untilReady } from './api.ts';
 import { attach, bufferedBytesMax } from './attach.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -40,6 +40,36 @@ describe('the API of the cluster', () => {
     await Promise.all(open.map((one) => one.next()));
     assert.equal(watches, 2 * callsMax);
     assert.deepEqual(await api.call({ path: '/pod' }), { answered: true });
+  });
+});
+
+describe('an API server that is away', () => {
+  it('is waited for until it is ready, as long as somebody wants that', async (t) => {
+    const answers: Answer[] = [
+      ({ socket }) => socket.destroy(),
+      (_, response) => response.writeHead(503).end('{}'),
+      (_, response) => response.end('ok'),
+    ];
+    let asked = 0;
+    const { api } = await startApiServer(t, (request, response) => {
+      const answer = answers[asked];
+      asked += 1;
+      answer?.(request, response);
+    });
+    await untilReady(api, () => true);
+    assert.equal(asked, 3);
+    await untilReady(api, () => false);
+    assert.equal(asked, 3);
+  });
+
+  it('counts as ready if it only refuses to say so', async (t) => {
+    let asked = 0;
+    const { api } = await startApiServer(t, (_, response) => {
+      asked += 1;
+      response.writeHead(403).end('{}');
+    });
+    await untilReady(api, () => true);
+    assert.equal(asked, 1);
   });
 });
 
