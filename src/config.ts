@@ -18,6 +18,8 @@ export type TrustProxy = number | readonly string[];
 export const roles = ['all', 'api', 'worker'] as const;
 export type Role = (typeof roles)[number];
 
+export const agentSandboxChoices = ['auto', 'on', 'off'] as const;
+export type AgentSandboxChoice = (typeof agentSandboxChoices)[number];
 export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'kubernetes', 'process'] as const;
 export type SandboxChoice = (typeof sandboxChoices)[number];
 
@@ -485,6 +487,25 @@ const options = {
     help: 'The StorageClass of these volumes.',
     shownDefault: "the cluster's default",
     parse: (text) => (text === undefined ? undefined : objectName('a StorageClass')(text)),
+  }),
+  kubernetesAgentSandbox: option({
+    env: 'PARLEY_KUBERNETES_AGENT_SANDBOX',
+    flag: 'kubernetes-agent-sandbox',
+    group: 'Sandbox',
+    value: 'auto|on|off',
+    choices: agentSandboxChoices,
+    help: 'Create a Sandbox of agent-sandbox for each pod. auto does if it is installed and permitted.',
+    shownDefault: 'auto',
+    parse: (text = 'auto') => choice(agentSandboxChoices)(text),
+  }),
+  kubernetesWarmPool: option({
+    env: 'PARLEY_KUBERNETES_WARM_POOL',
+    flag: 'kubernetes-warm-pool',
+    group: 'Sandbox',
+    value: 'NAME',
+    help: 'The SandboxWarmPool of agent-sandbox from which pods are taken.',
+    shownDefault: 'none',
+    parse: (text) => (text ? objectName('a SandboxWarmPool')(text) : undefined),
   }),
   gitHosts: option({
     env: 'PARLEY_GIT_HOSTS',

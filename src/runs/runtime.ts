@@ -128,6 +128,8 @@ export function createRuntime(options: RuntimeOptions) {
       image: config.kubernetesImage,
       namespace: config.kubernetesNamespace,
       runtimeClass: config.kubernetesRuntimeClass,
+      agentSandbox: config.kubernetesAgentSandbox,
+      warmPool: config.kubernetesWarmPool,
       processId: options.processId,
       filesBytesMax: disk.bytesMax,
       volumes:

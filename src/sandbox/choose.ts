@@ -81,7 +81,7 @@ async function planForKubernetes(kubernetes: KubernetesOptions): Promise<Sandbox
     announcement:
       'fault' in first
         ? `Agents cannot run yet: ${first.fault}.`
-        : `Agents run in Kubernetes pods${runtimeNote}.`,
+        : `Agents run in Kubernetes pods${runtimeNote}.${first.note}`,
     choose: async () => {
       const probed = found === undefined ? await probeCluster(kubernetes) : { engine: found };
       if ('fault' in probed) return { refusal: `There is no sandbox to run it in: ${probed.fault}.` };

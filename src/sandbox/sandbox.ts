@@ -141,7 +141,7 @@ export interface OpenSandbox {
 
 export interface SandboxLoss {
   readonly sentence: string;
-  /** Whether the programs in it were the cause, which they would be again. */
+  /** Whether another one would have the same end, as if the programs in it were the cause. */
   readonly isOwnFault: boolean;
 }
 

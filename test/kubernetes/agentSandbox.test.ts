@@ -1,7 +1,7 @@
 // The controller of agent-sandbox for tests, on the real API server: what it does is what Parley may rely on.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import {
@@ -14,8 +14,8 @@ import {
   type Sandbox,
 } from '../support/agentSandbox/shapes.ts';
 import { startAgentSandboxController } from '../support/agentSandboxController.ts';
-import { projectDir } from '../support/program.ts';
 import { until } from '../support/until.ts';
+import { installAgentSandbox } from './agentSandbox/install.ts';
 import { cluster, skip } from './setup.ts';
 
 const minuteMs = 60_000;
@@ -87,12 +87,7 @@ async function open(t: TestContext) {
 }
 
 describe('agent-sandbox in tests', { skip }, () => {
-  before(async () => {
-    const file = join(projectDir, 'test/kubernetes/agentSandbox/crds.yaml');
-    await cluster().kubectl(['apply', '--filename=-'], readFileSync(file, 'utf8'));
-    const args = ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all'];
-    await cluster().kubectl(args);
-  });
+  before(installAgentSandbox);
 
   it('starts a pod for a Sandbox, and reports when it is ready', async (t) => {
     const { create, sandbox, pod, reaches, api, paths } = await open(t);
@@ -195,7 +190,7 @@ describe('agent-sandbox in tests', { skip }, () => {
     const before = (await warm()).map(({ metadata }) => metadata.name);
     await create('SandboxClaim', 'mine', {
       warmPoolRef: { name: 'pool' },
-      additionalPodMetadata: { labels: { 'parley.dev/conversation': 'c1' } },
+      additionalPodMetadata: { labels: { 'sandbox.users.io/conversation': 'c1' } },
     });
     const { status, metadata } = await reaches(() => claim('mine'), 'DependenciesReady');
     const name = status?.sandbox?.name ?? '';
@@ -207,7 +202,7 @@ describe('agent-sandbox in tests', { skip }, () => {
       'its pod has the labels of the claim, and not those of the pool',
       async () => {
         const { labels = {} } = (await pod(name))?.metadata ?? {};
-        return labels['parley.dev/conversation'] === 'c1' && !(keys.warmPool in labels);
+        return labels['sandbox.users.io/conversation'] === 'c1' && !(keys.warmPool in labels);
       },
       minuteMs,
     );
@@ -252,6 +247,11 @@ describe('agent-sandbox in tests', { skip }, () => {
     const env = [{ name: 'A', value: '' }];
     await create('SandboxClaim', 'rejected', { warmPoolRef: { name: 'pool' }, env });
     await reaches(() => claim('rejected'), 'EnvVarsInjectionRejected');
+    await create('SandboxClaim', 'labelled', {
+      warmPoolRef: { name: 'pool' },
+      additionalPodMetadata: { labels: { 'example.com/conversation': 'c1' } },
+    });
+    await reaches(() => claim('labelled'), 'InvalidMetadata');
   });
 
   it('checks fields and sets defaults in the API server', async (t) => {

@@ -4,8 +4,9 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { managedBy, warmPodSpec } from '../../src/sandbox/kubernetes/podSpec.ts';
 import {
   chartFolder,
   findHelm,
@@ -20,7 +21,8 @@ import {
   type KubernetesError,
   type KubernetesObject,
 } from '../support/kubernetesApi.ts';
-import { cases, refusals, required } from './chart/values.ts';
+import { installAgentSandbox } from './agentSandbox/install.ts';
+import { cases, refusals, required, withWarmPool } from './chart/values.ts';
 import { cluster, skip as noCluster } from './setup.ts';
 
 const skip = noCluster || findMissingRenderer();
@@ -58,6 +60,9 @@ const parseStream = (text: string): KubernetesObject[] =>
   JSON.parse(`[${text.trim().replaceAll(/^\}\n\{/gm, '},{')}]`);
 
 describe('the chart', { skip }, () => {
+  // Objects of kinds that the API server does not know would be refused.
+  before(installAgentSandbox);
+
   for (const [name, values] of Object.entries(cases))
     it(`is accepted by the API server with ${name}`, async (t) => {
       const namespace = await createNamespace(t);
@@ -76,6 +81,27 @@ describe('the chart', { skip }, () => {
 
   for (const [name, [values, message]] of Object.entries(refusals))
     it(`refuses ${name}`, () => assert.rejects(render(values), message));
+
+  it('has a template of warm pods that are those of Parley', async () => {
+    const expected = { processId: '', namespace: 'trial', image: required.sandbox.image };
+    const specOf = async (values: Values) => {
+      const rendered = await render(values);
+      const [template] = named(rendered, 'SandboxTemplate');
+      const [pool] = named(rendered, 'SandboxWarmPool');
+      assert.deepEqual(pool?.spec?.['sandboxTemplateRef'], { name: template?.metadata.name });
+      assert.equal(template?.spec?.['networkPolicyManagement'], 'Unmanaged');
+      const podTemplate = template.spec['podTemplate'] as { metadata: object; spec: object };
+      assert.deepEqual(podTemplate.metadata, { labels: managedBy });
+      const text = JSON.stringify(rendered.objects);
+      assert.ok(text.includes(`"PARLEY_KUBERNETES_WARM_POOL","value":"${pool?.metadata.name}"`));
+      return podTemplate.spec;
+    };
+    const plain = { ...expected, runtimeClass: undefined, filesBytesMax: 10_000_000_000 };
+    assert.deepEqual(await specOf(withWarmPool), warmPodSpec(plain));
+    const other = { ...expected, runtimeClass: 'gvisor', filesBytesMax: 2_500_000_000 };
+    const values = cases['a warm pool beside plain pods, with another limit'] ?? {};
+    assert.deepEqual(await specOf(values), warmPodSpec(other));
+  });
 
   it('uses the API of the cluster for disruption budgets', async () => {
     const versions = async (apiVersions: readonly string[]) =>
@@ -199,6 +225,32 @@ describe('the service account of workers', { skip }, () => {
       assert.equal(await can(verb, 'persistentvolumeclaims', 'own'), allowed, verb);
     assert.equal(await can('get', 'persistentvolumeclaims', 'other'), false);
     assert.equal(await can('get', 'persistentvolumes', 'own'), false);
+  });
+
+  it('may claim pods of the warm pool, and create Sandboxes instead of pods', async (t) => {
+    const claims = 'sandboxclaims.extensions.agents.x-k8s.io';
+    const own = ['create', 'get', 'list', 'watch', 'delete'];
+    const foreign = ['update', 'patch', 'deletecollection'];
+    const check = async (sandbox: Values, expected: Readonly<Record<string, readonly string[]>>) => {
+      const { can } = await install(t, sandbox);
+      for (const [resource, verbs] of Object.entries(expected))
+        for (const verb of [...own, ...foreign])
+          assert.equal(await can(verb, resource, 'own'), verbs.includes(verb), `${verb} ${resource}`);
+    };
+    const warmPool = { replicas: 1 };
+    const sandboxes = 'sandboxes.agents.x-k8s.io';
+    // Templates and pools can only be read by their name.
+    const others = {
+      'sandboxwarmpools.extensions.agents.x-k8s.io': [],
+      'sandboxtemplates.extensions.agents.x-k8s.io': [],
+    };
+    await check({ warmPool }, { ...others, pods: own, [sandboxes]: ['get', 'watch'], [claims]: own });
+    const withoutCreate = own.filter((verb) => verb !== 'create');
+    await check(
+      { warmPool, agentSandbox: true },
+      { ...others, pods: withoutCreate, [sandboxes]: own, [claims]: own },
+    );
+    await check({ agentSandbox: true }, { ...others, pods: withoutCreate, [sandboxes]: own, [claims]: [] });
   });
 
   it('is refused with a message that names the right, when it reads a Secret', async (t) => {

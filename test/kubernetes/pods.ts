@@ -46,7 +46,13 @@ export async function createPods(): Promise<TestPods> {
     options: (more = {}) => ({
       ...more,
       sandbox: 'kubernetes',
-      env: { PARLEY_KUBERNETES_IMAGE: agentImage, PARLEY_KUBERNETES_NAMESPACE: namespace, ...more.env },
+      env: {
+        PARLEY_KUBERNETES_IMAGE: agentImage,
+        PARLEY_KUBERNETES_NAMESPACE: namespace,
+        // Other tests install it, but its controller runs only in their namespaces.
+        PARLEY_KUBERNETES_AGENT_SANDBOX: 'off',
+        ...more.env,
+      },
     }),
     kubectl,
     list,

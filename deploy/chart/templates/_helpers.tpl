@@ -37,6 +37,11 @@ app.kubernetes.io/component: {{ .part }}
 {{ .Values.sandbox.namespace | default .Release.Namespace }}
 {{- end -}}
 
+{{- /* The name of the SandboxWarmPool and its SandboxTemplate. */}}
+{{- define "parley.warmPool" -}}
+{{ include "parley.name" . }}-conversations
+{{- end -}}
+
 {{- define "parley.publicUrl" -}}
 {{- if .Values.publicUrl -}}
 {{ .Values.publicUrl }}
@@ -92,6 +97,12 @@ capabilities:
 {{- with $values.sandbox.runtimeClass }}
 - name: PARLEY_KUBERNETES_RUNTIME_CLASS
   value: {{ . | quote }}
+{{- end }}
+- name: PARLEY_KUBERNETES_AGENT_SANDBOX
+  value: {{ ternary "on" "off" $values.sandbox.agentSandbox | quote }}
+{{- if gt (int $values.sandbox.warmPool.replicas) 0 }}
+- name: PARLEY_KUBERNETES_WARM_POOL
+  value: {{ include "parley.warmPool" .root }}
 {{- end }}
 {{- with $values.sandbox.volumes.size }}
 - name: PARLEY_KUBERNETES_VOLUMES

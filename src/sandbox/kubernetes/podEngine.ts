@@ -11,18 +11,12 @@ import type {
   SandboxSpec,
 } from '../sandbox.ts';
 import { contains, sandboxPaths } from '../sandboxPaths.ts';
-import { type Api, ClusterError, untilReady } from './api.ts';
+import { ClusterError, untilReady } from './api.ts';
 import { attach } from './attach.ts';
 import { connectToPod, type PodConnection } from './podConnection.ts';
-import { createPlainPods, type PodOwner, type PodSource } from './podSource.ts';
-import {
-  containerName,
-  conversationLabels,
-  labelOf,
-  newPodName,
-  type PodOptions,
-  processLabel,
-} from './podSpec.ts';
+import type { AcquiredPod, PodOwner, PodSource } from './podSource.ts';
+import { createPodSources, type PodSourcesOptions } from './podSources.ts';
+import { containerName, conversationLabels, labelOf, newPodName, processLabel } from './podSpec.ts';
 import { createPods, type Pods } from './pods.ts';
 import { bridgePort, imageFolder, type ProgramRequest } from './protocol.ts';
 import { createVolumes, type Volume, type VolumeOptions, type Volumes } from './volumes.ts';
@@ -113,23 +107,24 @@ function sandboxIn({
   };
 }
 
-interface PodEngineOptions extends PodOptions {
-  readonly api: Api;
+interface PodEngineOptions extends Omit<PodSourcesOptions, 'pods'> {
   /** Undefined if files go with their pod. */
   readonly volumes: VolumeOptions | undefined;
-  readonly onBackgroundError: (error: Error) => void;
 }
 
 /** Ends the pods that earlier runs of the conversation have left. */
 async function removeEarlier(source: PodSource, pods: Pods, spec: SandboxSpec): Promise<void> {
   const labels = conversationLabels(spec);
   if (labels === undefined) return;
+  const owners = await source.list(labels);
+  const unlabelled = await Promise.all(owners.map((owner) => owner.findPod?.()));
   // A pod whose owner stays would be created again.
-  await Promise.all((await source.list(labels)).map((owner) => owner.remove()));
+  await Promise.all(owners.map((owner) => owner.remove()));
   const left = (await pods.list(labels)).map(({ metadata }) => metadata);
   const kept = left.filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
   await Promise.all(kept.map(({ name }) => pods.remove(name)));
-  await Promise.all(left.map(({ name }) => pods.untilGone(name)));
+  const names = [...left.map(({ name }) => name), ...unlabelled.filter((name) => name !== undefined)];
+  await Promise.all(names.map(pods.untilGone));
 }
 
 /** Adds the reason to the error if the pod could not start because of its volume. */
@@ -142,7 +137,7 @@ async function explainVolume(volumes: Volumes, volume: Volume, error: unknown): 
 export function createPodEngine(options: PodEngineOptions): RemoteEngine & { readonly pods: Pods } {
   const { api, namespace, onBackgroundError } = options;
   const pods = createPods(api, namespace);
-  const source = createPlainPods({ ...options, pods });
+  const source = createPodSources({ ...options, pods });
   const volumes = options.volumes && createVolumes(api, namespace, options.volumes);
   /** By the workspace of their conversation. */
   const open = new Map<string, OpenPod>();
@@ -150,29 +145,31 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
   const names = new Set<string>();
 
   async function connect(
-    name: string,
+    { podName: name, uid, findEnd }: AcquiredPod,
     { bridge, isHeld = () => true }: SandboxNeeds,
   ): Promise<PodConnection> {
     return connectToPod({
       open: (events) => attach(api, { namespace, pod: name, container: containerName, ...events }),
       onBridge: bridge?.accept,
       isHeld,
-      hasEnded: () => pods.hasEnded(name),
+      hasEnded: () => pods.hasEnded(name, uid),
       explain: async (said, hasBrokenProtocol) => {
-        const { why, hasExceeded } = await pods.explain(name);
+        const [{ why, hasExceeded }, end] = await Promise.all([pods.explain(name, uid), findEnd?.()]);
         const details = said === '' ? '' : ` (${said.replace(/\.+$/, '')})`;
-        const isOwnFault = hasExceeded || hasBrokenProtocol;
-        return { sentence: `The pod of the conversation was lost: ${why}${details}.`, isOwnFault };
+        // Whoever has ended it on purpose does not want another one.
+        const isFinal = hasExceeded || hasBrokenProtocol || end !== undefined;
+        const sentence = `The pod of the conversation was lost: ${end ?? why}${details}.`;
+        return { sentence, isOwnFault: isFinal };
       },
     });
   }
 
   /** Whether no living process uses it. */
-  function isOrphan({ metadata }: PodOwner, alive: ReadonlySet<string>): boolean {
+  function isOrphan({ name, metadata }: PodOwner, alive: ReadonlySet<string>): boolean {
     const owner = metadata.labels?.[processLabel] ?? '';
     const ageMs = Date.now() - Date.parse(metadata.creationTimestamp ?? '');
     const isOurs = owner === labelOf(options.processId);
-    const isUsed = isOurs ? names.has(metadata.name) : [...alive].some((id) => labelOf(id) === owner);
+    const isUsed = isOurs ? names.has(name) : [...alive].some((id) => labelOf(id) === owner);
     return !isUsed && ageMs > orphanMsMin && metadata.deletionTimestamp === undefined;
   }
 
@@ -206,7 +203,7 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
         names.delete(name);
       };
       try {
-        const connection = await connect(acquired.podName, asked);
+        const connection = await connect(acquired, asked);
         const pod: OpenPod = {
           connection,
           volume,

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conversationLabels, labelOf, newPodName, type PodOptions, podOf } from './podSpec.ts';
+import {
+  conversationLabels,
+  isDefault,
+  labelOf,
+  newPodName,
+  type PodOptions,
+  podOf,
+  warmPodSpec,
+} from './podSpec.ts';
 import { endOf, hasExceeded, type Pod, startFault, waitsFor } from './podStatus.ts';
+import { firstWaitMs } from './protocol.ts';
 
 const spec = {
   name: 'Run_7',
@@ -45,6 +54,31 @@ describe('the specification of a pod', () => {
     });
     assert.equal(container?.resources.limits.memory, String(8 * 1_024 ** 3));
     assert.equal(container?.image, 'agents:1');
+  });
+});
+
+describe('the specification of a pod that is created in advance', () => {
+  const envOf = (pod: object) => {
+    const { containers } = pod as { containers: { env: { name: string; value: string }[] }[] };
+    return Object.fromEntries(containers.flatMap(({ env }) => env.map(({ name, value }) => [name, value])));
+  };
+
+  it('is that of a pod with the default image and size, which waits for its worker', () => {
+    const plain = podOf('x', { resourceFactor: 1, image: null }, options).spec;
+    const warm = warmPodSpec(options);
+    const withoutEnv = (pod: object) =>
+      JSON.stringify(pod, (key, value) => (key === 'env' ? undefined : value));
+    assert.equal(withoutEnv(warm), withoutEnv(plain));
+    assert.equal(firstWaitMs(envOf(warm)), undefined);
+    assert.equal(firstWaitMs(envOf(plain)), 60_000);
+  });
+
+  it('will do for these conversations alone', () => {
+    const needs = { ...spec, resourceFactor: 1 };
+    assert.ok(isDefault(needs, options));
+    assert.ok(isDefault({ ...needs, image: options.image }, options));
+    assert.ok(!isDefault({ ...needs, image: 'other:1' }, options));
+    assert.ok(!isDefault({ ...needs, resourceFactor: 2 }, options));
   });
 });
 

@@ -5,7 +5,7 @@ import { mib } from '../../validation/schema.ts';
 import { limitsOf, sharedMemoryBytesMax, temporaryBytesMax } from '../limits.ts';
 import type { SandboxConversation, SandboxSpec } from '../sandbox.ts';
 import { sandboxPaths } from '../sandboxPaths.ts';
-import { supervisorFile } from './protocol.ts';
+import { supervisorFile, warmVariable } from './protocol.ts';
 
 export interface PodOptions {
   readonly namespace: string;
@@ -49,7 +49,9 @@ export function newPodName({ name }: SandboxSpec): string {
 }
 
 /** The labels by which the pods of a conversation are found. Undefined if the sandbox belongs to none. */
-export function conversationLabels({ conversation }: SandboxSpec): Record<string, string> | undefined {
+export function conversationLabels({
+  conversation,
+}: Pick<SandboxSpec, 'conversation'>): Record<string, string> | undefined {
   return conversation && labelsOfConversation(conversation);
 }
 
@@ -60,8 +62,11 @@ export function labelsOfConversation({ id, userId }: SandboxConversation): Recor
 /** Process 1 is a shell, which takes care of processes that lost their parent. It ends with the supervisor. */
 const command = ['/bin/sh', '-c', `node ${supervisorFile}; exit $?`];
 
+/** What of a sandbox its pod depends on. */
+type PodNeeds = Pick<SandboxSpec, 'resourceFactor' | 'image' | 'conversation'>;
+
 /** `claim` is the PersistentVolumeClaim with its files. Without one, they go with the pod. */
-export function podOf(name: string, spec: SandboxSpec, options: PodOptions, claim?: string) {
+export function podOf(name: string, spec: PodNeeds, options: PodOptions, claim?: string) {
   const { image, runtimeClass, processId, filesBytesMax } = options;
   const { memoryBytesMax } = limitsOf(spec);
   const volumeBytesMax = Math.round(filesBytesMax * evictionFactor) + evictionSlackBytes;
@@ -126,5 +131,22 @@ export function podOf(name: string, spec: SandboxSpec, options: PodOptions, clai
         { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },
       ],
     },
+  };
+}
+
+const defaultNeeds: PodNeeds = { resourceFactor: 1, image: null };
+
+/** Whether a pod that was created in advance will do. */
+export function isDefault({ image, resourceFactor }: PodNeeds, options: PodOptions): boolean {
+  return (image === null || image === options.image) && resourceFactor === defaultNeeds.resourceFactor;
+}
+
+/** The specification of pods that are created in advance: the default one, whose supervisor waits for its worker. */
+export function warmPodSpec(options: PodOptions): object {
+  const { spec } = podOf('', defaultNeeds, options);
+  const env = [{ name: warmVariable, value: '1' }];
+  return {
+    ...spec,
+    containers: spec.containers.map((one) => ({ ...one, env: [...one.env, ...env] })),
   };
 }

@@ -8,11 +8,13 @@ export interface ObjectMeta {
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  readonly ownerReferences?: readonly object[];
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
 }
 
 export interface Pod {
   readonly metadata: ObjectMeta;
+  readonly spec?: object;
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
@@ -33,7 +35,7 @@ interface ContainerState {
   readonly terminated?: StatusReason & { readonly exitCode?: number };
 }
 
-interface StatusReason {
+export interface StatusReason {
   readonly reason?: string;
   readonly message?: string;
 }
@@ -54,7 +56,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
 /** What the kubelet says about the volume that podSpec.ts has for workspace and home. */
 const filesPattern = /EmptyDir volume "files" exceeds the limit/;
 
-function describeReason({ reason, message }: StatusReason): string {
+export function describeReason({ reason, message }: StatusReason): string {
   const text = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
   return text
     .replace(/\p{Cc}/gu, ' ')

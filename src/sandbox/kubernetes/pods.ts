@@ -1,6 +1,7 @@
 // Creates, watches, finds and deletes pods.
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Api, ClusterError } from './api.ts';
+import { isNotFound, selectorOf } from './objects.ts';
 import { managedBy, type podOf } from './podSpec.ts';
 import {
   endOf,
@@ -13,7 +14,7 @@ import {
 } from './podStatus.ts';
 
 /** Less than the time within which a start must show progress. */
-const startMsMax = 100_000;
+export const startMsMax = 100_000;
 const goneMsMax = 30_000;
 const explainMsMax = 3_000;
 const watchAgainMs = 200;
@@ -22,17 +23,19 @@ const graceSeconds = 1;
 
 export interface Pods {
   /** Resolves when its container runs. Throws ClusterError with the reason; the pod is left then. */
-  create(pod: ReturnType<typeof podOf>, signal?: AbortSignal): Promise<void>;
+  create(pod: ReturnType<typeof podOf>, signal?: AbortSignal): Promise<Pod>;
+  /** Resolves when the container of a pod that somebody else creates runs. Throws ClusterError with the reason. */
+  untilRunning(name: string, msMax: number): Promise<Pod>;
   /** Does not wait until it is gone. It may be gone already. */
   remove(name: string): Promise<void>;
   /** Rejects if it is not gone in time. */
   untilGone(name: string): Promise<void>;
   /** The pods of Parley with these labels. */
   list(labels: Readonly<Record<string, string>>): Promise<readonly Pod[]>;
-  /** Whether it is known that a pod has ended, or will soon. Never rejects. */
-  hasEnded(name: string): Promise<boolean>;
+  /** Whether it is known that a pod has ended, or will soon. Another pod of its name has another uid. Never rejects. */
+  hasEnded(name: string, uid: string | undefined): Promise<boolean>;
   /** Why a pod has ended, as far as it is known. Never rejects. */
-  explain(name: string): Promise<PodEnd>;
+  explain(name: string, uid: string | undefined): Promise<PodEnd>;
 }
 
 export interface PodEnd {
@@ -41,24 +44,22 @@ export interface PodEnd {
   readonly hasExceeded: boolean;
 }
 
-const selectorOf = (labels: Readonly<Record<string, string>>) =>
-  Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
+const isSame = ({ metadata }: Pod, uid: string | undefined) => uid === undefined || metadata.uid === uid;
+const deleted: PodEnd = { why: 'it was deleted', hasExceeded: false };
 
 export function createPods(api: Api, namespace: string): Pods {
   const folder = `/api/v1/namespaces/${namespace}/pods`;
   const pathOf = (name: string) => `${folder}/${name}`;
   const find = (name: string) => api.call<Pod>({ path: pathOf(name) });
 
-  /** Undefined when it runs, or what it waited for when the watch ended. */
-  async function watchStart(created: Pod, signal: AbortSignal): Promise<string | undefined> {
+  /** The pod when it runs, or what it waited for when the watch ended. */
+  async function watchStart(created: Pod, signal: AbortSignal): Promise<Pod | string> {
     const { name, resourceVersion = '' } = created.metadata;
     const query = { fieldSelector: `metadata.name=${name}`, resourceVersion };
     let last = waitsFor(created);
     for await (const { object: pod } of api.watch<{ object: Pod }>({ path: folder, query, signal })) {
       if (pod.status === undefined || pod.metadata?.name !== name) break;
-      if (isPodRunning(pod)) return undefined;
+      if (isPodRunning(pod)) return pod;
       const fault = startFault(pod);
       if (fault !== undefined) throw new ClusterError(`the pod does not start: ${fault}`);
       last = waitsFor(pod);
@@ -66,8 +67,8 @@ export function createPods(api: Api, namespace: string): Pods {
     return last;
   }
 
-  async function untilRunning(created: Pod, signal: AbortSignal | undefined): Promise<void> {
-    const late = AbortSignal.timeout(startMsMax);
+  async function untilRunning(created: Pod, signal?: AbortSignal, msMax = startMsMax): Promise<Pod> {
+    const late = AbortSignal.timeout(msMax);
     const over = signal === undefined ? late : AbortSignal.any([late, signal]);
     let pod = created;
     while (!isPodRunning(pod)) {
@@ -76,7 +77,7 @@ export function createPods(api: Api, namespace: string): Pods {
       let last = waitsFor(pod);
       try {
         const waited = await watchStart(pod, over);
-        if (waited === undefined) return;
+        if (typeof waited !== 'string') return waited;
         last = waited;
         await wait(watchAgainMs, undefined, { signal: over });
       } catch (error) {
@@ -88,6 +89,7 @@ export function createPods(api: Api, namespace: string): Pods {
       }
       pod = await find(created.metadata.name);
     }
+    return pod;
   }
 
   /** The kubelet reports the end of a container a moment after its streams have closed. */
@@ -104,21 +106,22 @@ export function createPods(api: Api, namespace: string): Pods {
   async function remove(name: string): Promise<void> {
     const body = { gracePeriodSeconds: graceSeconds, propagationPolicy: 'Background' };
     await api.call({ method: 'DELETE', path: pathOf(name), body }).catch((error: unknown) => {
-      if (!(error instanceof ClusterError) || error.status !== 404) throw error;
+      if (!isNotFound(error)) throw error;
     });
   }
 
   return {
     create: async (pod, signal) => {
       const body = pod;
-      await untilRunning(await api.call<Pod>({ method: 'POST', path: folder, body, signal }), signal);
+      return untilRunning(await api.call<Pod>({ method: 'POST', path: folder, body, signal }), signal);
     },
+    untilRunning: async (name, msMax) => untilRunning(await find(name), undefined, msMax),
     remove,
     untilGone: async (name) => {
       const over = performance.now() + goneMsMax;
       for (;;) {
         const found = await find(name).catch((error: unknown) => {
-          if (error instanceof ClusterError && error.status === 404) return undefined;
+          if (isNotFound(error)) return undefined;
           throw error;
         });
         if (found === undefined) return;
@@ -134,20 +137,22 @@ export function createPods(api: Api, namespace: string): Pods {
       const query = { labelSelector, limit: listedMax };
       return (await api.call<{ items: readonly Pod[] }>({ path: folder, query })).items;
     },
-    hasEnded: async (name) => {
+    hasEnded: async (name, uid) => {
       const signal = AbortSignal.timeout(explainMsMax);
-      return api.call<Pod>({ path: pathOf(name), signal }).then(
-        (pod) => hasPodEnded(pod) || pod.metadata.deletionTimestamp !== undefined,
-        (error: unknown) => error instanceof ClusterError && error.status === 404,
-      );
+      return api
+        .call<Pod>({ path: pathOf(name), signal })
+        .then(
+          (pod) => hasPodEnded(pod) || pod.metadata.deletionTimestamp !== undefined || !isSame(pod, uid),
+          isNotFound,
+        );
     },
-    explain: async (name) => {
+    explain: async (name, uid) => {
       try {
         const pod = await untilExplained(name);
+        if (!isSame(pod, uid)) return deleted;
         return { why: endOf(pod), hasExceeded: hasExceeded(pod) };
       } catch (error) {
-        const isGone = error instanceof ClusterError && error.status === 404;
-        return { why: isGone ? 'it was deleted' : (error as Error).message, hasExceeded: false };
+        return isNotFound(error) ? deleted : { why: (error as Error).message, hasExceeded: false };
       }
     },
   };

@@ -1,8 +1,11 @@
 // Finds out whether pods can be used: whether the cluster answers, and whether this process has the permissions that it needs.
+import type { AgentSandboxChoice } from '../../config.ts';
 import type { SandboxEngine } from '../sandbox.ts';
-import { type Api, createApi } from './api.ts';
+import { createApi } from './api.ts';
 import { findCluster } from './cluster.ts';
+import { everyVerb, findMissingPermission, type Permission } from './permissions.ts';
 import { createPodEngine } from './podEngine.ts';
+import { type AgentSandboxUse, probeAgentSandbox } from './probeAgentSandbox.ts';
 import type { VolumeOptions } from './volumes.ts';
 
 export interface KubernetesOptions {
@@ -11,6 +14,10 @@ export interface KubernetesOptions {
   /** Undefined for that of the service account. */
   readonly namespace: string | undefined;
   readonly runtimeClass: string | undefined;
+  /** Whether pods are created for Sandboxes of agent-sandbox; `auto` if the cluster has it. */
+  readonly agentSandbox: AgentSandboxChoice;
+  /** The SandboxWarmPool that pods are taken from. */
+  readonly warmPool: string | undefined;
   /** Identifies this process. */
   readonly processId: string;
   /** The limit on the size of workspace and home together. */
@@ -22,62 +29,58 @@ export interface KubernetesOptions {
 
 const namespaceDefault = 'parley';
 
-type Permission = readonly [verb: string, resource: string, subresource?: string];
-
 /** A WebSocket is opened with GET; newer versions of Kubernetes require the permission to create as well. */
 const permissions: readonly Permission[] = [
-  ['create', 'pods'],
-  ['get', 'pods'],
-  ['list', 'pods'],
-  ['watch', 'pods'],
-  ['delete', 'pods'],
+  ...everyVerb(['get', 'list', 'watch', 'delete'], 'pods'),
   ['get', 'pods', 'attach'],
 ];
+/** If pods are created directly. */
+const plainPermissions: readonly Permission[] = [['create', 'pods'], ...permissions];
 
-const volumePermissions = ['create', 'get', 'list', 'delete'].map(
-  (verb): Permission => [verb, 'persistentvolumeclaims'],
-);
+const volumePermissions = everyVerb(['create', 'get', 'list', 'delete'], 'persistentvolumeclaims');
 
-async function findMissingPermission(
-  api: Api,
-  namespace: string,
-  needed: readonly Permission[],
-): Promise<string | undefined> {
-  for (const [verb, resource, subresource] of needed) {
-    const resourceAttributes = { namespace, verb, resource, ...(subresource && { subresource }) };
-    const review = await api.call<{ status?: { allowed?: boolean } }>({
-      method: 'POST',
-      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-      body: {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes },
-      },
-    });
-    if (review.status?.allowed !== true)
-      return `this process may not ${verb} ${[resource, subresource].filter(Boolean).join('/')} in the namespace ${namespace}; give it the Role in deploy/chart/templates/rbac.yaml`;
-  }
-  return undefined;
+/** What the start output adds, with a space before. */
+function describe(
+  { agentSandbox, warmPool }: Omit<AgentSandboxUse, 'note'>,
+  note: string | undefined,
+): string {
+  const parts = [
+    ...(agentSandbox ? ['A Sandbox of agent-sandbox is created for each.'] : []),
+    ...(warmPool === undefined ? [] : [`Pods are taken from the warm pool ${warmPool}.`]),
+    ...(note === undefined ? [] : [note]),
+  ];
+  return parts.map((part) => ` ${part}`).join('');
 }
 
-/** The fault is a clause without a full stop. */
+/** The fault is a clause without a full stop. The note consists of sentences, with a space before each. */
 export async function probeCluster(
   options: KubernetesOptions,
-): Promise<{ readonly engine: SandboxEngine } | { readonly fault: string }> {
-  const { image, ...rest } = options;
+): Promise<{ readonly engine: SandboxEngine; readonly note: string } | { readonly fault: string }> {
+  const { image } = options;
   if (image === '')
     return {
       fault:
         'kubernetes has no image; set PARLEY_KUBERNETES_IMAGE to one that deploy/kubernetes/Dockerfile builds',
     };
+  if (options.warmPool !== undefined && options.volumes !== undefined)
+    return {
+      fault:
+        'PARLEY_KUBERNETES_WARM_POOL cannot be used with PARLEY_KUBERNETES_VOLUMES: a pod that runs already cannot get a volume',
+    };
   try {
     const cluster = await findCluster();
     const namespace = options.namespace ?? cluster.namespace ?? namespaceDefault;
     const api = createApi(cluster);
-    const needed = [...permissions, ...(options.volumes === undefined ? [] : volumePermissions)];
+    const { note, ...use } = await probeAgentSandbox(api, { ...options, namespace });
+    const needed = [
+      ...(use.agentSandbox ? permissions : plainPermissions),
+      ...(options.volumes === undefined ? [] : volumePermissions),
+    ];
     const missing = await findMissingPermission(api, namespace, needed);
     if (missing !== undefined) return { fault: `kubernetes cannot be used: ${missing}` };
-    return { engine: createPodEngine({ ...rest, volumes: options.volumes, image, api, namespace }) };
+    const { volumes } = options;
+    const engine = createPodEngine({ ...options, ...use, volumes, api, namespace });
+    return { engine, note: describe(use, note) };
   } catch (error) {
     return { fault: `kubernetes cannot be used: ${(error as Error).message}` };
   }

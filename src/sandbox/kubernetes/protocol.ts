@@ -9,8 +9,15 @@ export const protocolVersion = 2;
  */
 export const silenceMsMax = 6_000;
 export const heartbeatMs = 1_000;
-/** How long a pod waits for the first worker. */
-export const helloMsMax = 60_000;
+/** How long a pod waits for the first worker, unless it was created in advance. */
+const helloMsMax = 60_000;
+/** Set in pods that are created in advance. */
+export const warmVariable = 'PARLEY_WARM';
+
+/** How long a pod with this environment waits for the first worker; undefined for as long as it takes. */
+export function firstWaitMs(env: Readonly<Record<string, string | undefined>>): number | undefined {
+  return env[warmVariable] === '1' ? undefined : helloMsMax;
+}
 
 /** The port of the bridge in the pod. */
 export const bridgePort = 3_128;

@@ -13,6 +13,9 @@ const withSandbox = (sandbox: Values): Values => ({
   sandbox: { ...required.sandbox, ...sandbox },
 });
 
+/** With pods that run in advance. */
+export const withWarmPool = withSandbox({ agentSandbox: true, warmPool: { replicas: 3 } });
+
 export const cases: Readonly<Record<string, Values>> = {
   'only what is required': required,
   'a namespace for conversations': withSandbox({
@@ -22,6 +25,11 @@ export const cases: Readonly<Record<string, Values>> = {
     quota: { pods: '100', 'limits.memory': '400Gi' },
   }),
   volumes: withSandbox({ volumes: { size: '10Gi', storageClass: 'fast' } }),
+  'a warm pool': withWarmPool,
+  'a warm pool beside plain pods, with another limit': {
+    ...withSandbox({ runtimeClass: 'gvisor', warmPool: { replicas: 1 } }),
+    config: { PARLEY_WORKSPACE_MB: 2_500 },
+  },
   'everything that can be switched on': {
     ...withSandbox({ namespace: 'elsewhere' }),
     fullnameOverride: 'agents',
@@ -68,6 +76,10 @@ export const refusals: Readonly<Record<string, readonly [Values, RegExp]>> = {
   'to create the namespace of the release': [
     withSandbox({ createNamespace: true }),
     /createNamespace needs a sandbox\.namespace/,
+  ],
+  'a warm pool of pods that need volumes': [
+    withSandbox({ warmPool: { replicas: 1 }, volumes: { size: '1Gi' } }),
+    /warmPool cannot be used with sandbox\.volumes/,
   ],
   'an unknown value': [{ ...required, worker: { slot: 3 } }, /worker/],
   'a wrong type': [{ ...required, api: { replicas: 'two' } }, /\/api\/replicas/],

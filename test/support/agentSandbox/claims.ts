@@ -39,7 +39,15 @@ function findTemplate({ pools, templates }: World, { spec }: Claim): Template | 
   return template ?? { reason: 'TemplateNotFound', message: `there is no template ${name}` };
 }
 
+/** The only domain of labels that claims may add, unless the controller was started with others. */
+const labelDomain = 'sandbox.users.io';
+
 function findRefusal({ spec }: Claim, template: Template): Refusal | undefined {
+  const foreign = Object.keys(spec.additionalPodMetadata?.labels ?? {}).find(
+    (key) => !`.${key.split('/')[0]}`.endsWith(`.${labelDomain}`),
+  );
+  if (foreign !== undefined)
+    return { reason: 'InvalidMetadata', message: `the domain of the label ${foreign} is not allowed` };
   const { envVarsInjectionPolicy = 'Disallowed', volumeClaimTemplatesPolicy = 'Disallowed' } = template.spec;
   if (spec.env?.length && envVarsInjectionPolicy === 'Disallowed')
     return { reason: 'EnvVarsInjectionRejected', message: 'the template allows no variables' };

@@ -18,11 +18,16 @@ const readyWithinMs = 5 * 60_000;
 
 const isReady = ({ status }: Sandbox) => findCondition(status?.conditions, 'Ready')?.status === 'True';
 
+/** Where pods have a public network, they get no name servers of the cluster. */
+const publicDns = { dnsPolicy: 'None', dnsConfig: { nameservers: ['8.8.8.8', '1.1.1.1'] } };
+
 /** What a template says, with a token of a service account only if it asks for one. */
 export function blueprintOf({ spec }: Template) {
-  const { podTemplate, volumeClaimTemplates, service } = spec;
+  const { podTemplate, volumeClaimTemplates, service, networkPolicy, networkPolicyManagement } = spec;
+  const isPublic = networkPolicyManagement !== 'Unmanaged' && networkPolicy === undefined;
+  const defaults = { automountServiceAccountToken: false, ...(isPublic && publicDns) };
   return {
-    podTemplate: { ...podTemplate, spec: { automountServiceAccountToken: false, ...podTemplate.spec } },
+    podTemplate: { ...podTemplate, spec: { ...defaults, ...podTemplate.spec } },
     ...(volumeClaimTemplates && { volumeClaimTemplates }),
     ...(service !== undefined && { service }),
   };

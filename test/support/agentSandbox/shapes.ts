@@ -70,6 +70,8 @@ export interface TemplateSpec {
   readonly podTemplate: PodTemplate;
   readonly volumeClaimTemplates?: readonly ClaimTemplate[];
   readonly service?: boolean;
+  readonly networkPolicy?: object;
+  readonly networkPolicyManagement?: 'Managed' | 'Unmanaged';
   readonly envVarsInjectionPolicy?: 'Allowed' | 'Overrides' | 'Disallowed';
   readonly volumeClaimTemplatesPolicy?: 'Allowed' | 'Overrides' | 'Disallowed';
 }

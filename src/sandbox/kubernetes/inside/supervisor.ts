@@ -2,7 +2,7 @@
 // connections to the bridge. Everything in the pod ends with it, also when the heartbeats of the worker stop.
 import { createServer, Socket } from 'node:net';
 import { createMultiplexer, type Multiplexer } from '../multiplexer.ts';
-import { bridgePort, type FromWorker, helloMsMax, silenceMsMax } from '../protocol.ts';
+import { bridgePort, type FromWorker, firstWaitMs, silenceMsMax } from '../protocol.ts';
 import { createPrograms } from './programs.ts';
 import { createWorkerLink } from './workerLink.ts';
 
@@ -77,7 +77,11 @@ function endSoon(): void {
   silence = setTimeout(() => end(exits.workerGone, 'The worker sends no heartbeats.'), lastReadMs);
 }
 
-let silence = setTimeout(() => end(exits.workerGone, 'No worker has connected.'), helloMsMax);
+const waitMs = firstWaitMs(process.env);
+let silence =
+  waitMs === undefined
+    ? undefined
+    : setTimeout(() => end(exits.workerGone, 'No worker has connected.'), waitMs);
 
 function keepAlive(): void {
   clearTimeout(silence);
