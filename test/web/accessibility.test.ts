@@ -65,6 +65,8 @@ describe('every screen', { skip: noBrowser }, () => {
       await page.getByText('Refresh').waitFor();
       await page.locator('.group-head').click();
       await page.locator('.diff').waitFor();
+      await page.keyboard.press('Control+f');
+      await page.getByRole('searchbox', { name: 'Search this conversation' }).waitFor();
       await check('conversation');
       await page.getByRole('button', { name: 'More' }).click();
       await check('menu');

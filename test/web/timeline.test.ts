@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
 import { type Runs, startRuns } from '../support/runs.ts';
+import { until } from '../support/until.ts';
 import { enter, useBrowser } from './browser.ts';
 
 const code = 'const html: string = "<b>bold</b>"; // <img src=x onerror=alert(1)>';
@@ -106,5 +107,49 @@ describe('the timeline', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'See what is new' }).click();
     await page.getByText('2 messages, 1 file changed, 1 command').waitFor();
     await page.getByRole('button', { name: 'See what is new' }).waitFor({ state: 'detached' });
+  });
+
+  it('is searched as a whole, also where it is folded, and the search of the browser stays within reach', async (t) => {
+    const id = await finished('really-run echo needleword; seq 1 60', 'run two', 'say Found it.');
+    const search = `/api/conversations/${id}/search?q=needleword`;
+    let matches: readonly { readonly event_id: number }[] = [];
+    await until('the output is indexed', async () => {
+      matches = (await runs.service.ask(search)).body.matches;
+      return matches.length === 3;
+    });
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, `/conversations/${id}`);
+    const log = page.getByRole('log');
+    await log.getByText('Found it.', { exact: true }).waitFor();
+    await page.evaluate(
+      `window.taken = []; addEventListener('keydown', (event) => {
+        if (event.key === 'f') window.taken.push(event.defaultPrevented);
+      });`,
+    );
+    await page.keyboard.press('Control+f');
+    const field = page.getByRole('searchbox', { name: 'Search this conversation' });
+    await field.fill('NEEDLEWORD');
+    const bar = page.getByRole('search');
+    await bar.getByText('3 of 3').waitFor();
+    const target = log.locator('.timeline-item.target');
+    // The output is in a folded group, and its beginning is not shown before.
+    await target.locator('.output', { hasText: 'needleword' }).waitFor();
+    const marked = `[...CSS.highlights.get('search-current') ?? []].map((range) => range.toString())`;
+    await until('the words are marked', async () =>
+      (await page.evaluate<string[]>(marked)).includes('needleword'),
+    );
+    await field.press('Enter');
+    await field.press('Enter');
+    await bar.getByText('1 of 3').waitFor();
+    await target.locator('.from-user').waitFor();
+    await bar.getByRole('button', { name: 'Next match' }).click();
+    await bar.getByText('2 of 3').waitFor();
+    await field.press('Control+f');
+    assert.deepEqual(await page.evaluate('window.taken'), [true, false]);
+    await field.fill('nowhere');
+    await bar.getByText('No matches').waitFor();
+    await field.press('Escape');
+    await bar.waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('CSS.highlights.size'), 0);
   });
 });

@@ -1,7 +1,7 @@
 // The texts of the web UI in German.
 
 import type { Texts } from './en.ts';
-import { timelineDe } from './timelineDe.ts';
+import { searchDe, timelineDe } from './timelineDe.ts';
 
 export const de: Texts = {
   shell: {
@@ -197,6 +197,7 @@ export const de: Texts = {
     queued: 'In der Warteschlange, bis der Agent fertig ist',
   },
   timeline: timelineDe,
+  search: searchDe,
   items: {
     thought: 'Gedanke',
     plan: 'Plan',

@@ -1,5 +1,5 @@
 // The texts of the web UI in English. Every other catalogue has the type of this one, so that none can miss a text.
-import { timelineEn } from './timelineEn.ts';
+import { searchEn, timelineEn } from './timelineEn.ts';
 
 export const en = {
   shell: {
@@ -191,6 +191,7 @@ export const en = {
     queued: 'Queued until the agent finishes its turn',
   },
   timeline: timelineEn,
+  search: searchEn,
   items: {
     thought: 'Thought',
     plan: 'Plan',

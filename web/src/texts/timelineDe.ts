@@ -1,5 +1,5 @@
 // Texts of the timeline in German.
-import type { timelineEn } from './timelineEn.ts';
+import type { searchEn, timelineEn } from './timelineEn.ts';
 
 function counted(count: number, one: string, many: string): string[] {
   return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
@@ -33,4 +33,14 @@ export const timelineDe: typeof timelineEn = {
   copyMessage: 'Nachricht kopieren',
   copyOutput: 'Ausgabe kopieren',
   copyDiff: 'Diff kopieren',
+};
+
+export const searchDe: typeof searchEn = {
+  label: 'Dieses Gespräch durchsuchen',
+  older: 'Vorheriger Treffer',
+  newer: 'Nächster Treffer',
+  close: 'Suche schließen',
+  none: 'Keine Treffer',
+  failed: 'Die Suche ist fehlgeschlagen',
+  position: (at, count) => `${at} von ${count}`,
 };

@@ -40,3 +40,13 @@ export const timelineEn = {
   copyOutput: 'Copy output',
   copyDiff: 'Copy diff',
 };
+
+export const searchEn = {
+  label: 'Search this conversation',
+  older: 'Previous match',
+  newer: 'Next match',
+  close: 'Close search',
+  none: 'No matches',
+  failed: 'The search failed',
+  position: (at: number, count: string) => `${at} of ${count}`,
+};

@@ -2,9 +2,12 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
 import { useShortcuts } from '../../layout/shortcuts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import type { Item } from '../items.ts';
+import { SearchBar } from '../search/SearchBar.tsx';
+import { useSearchKey } from '../search/useSearchKey.ts';
 import { useLinkedEvent } from './eventLinks.ts';
 import { useNewAbove } from './newAbove.ts';
 import { RowView } from './RowView.tsx';
@@ -70,7 +73,7 @@ interface TimelineProps {
 }
 
 export function TimelineView({ conversationId, items, away, pendingEvent, sentCount }: TimelineProps) {
-  const { conversation, timeline } = useTexts();
+  const { conversation, timeline, search } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const countAtEnd = useRef(items.length);
   const [computeRows] = useState(createRows);
@@ -96,6 +99,12 @@ export function TimelineView({ conversationId, items, away, pendingEvent, sentCo
   }, [sentCount, scrollToEnd]);
 
   const { jump, shownItem } = useJump({ items, rows, list, leaveEnd, openGroup: toggle });
+  const [isSearching, setIsSearching] = useState(false);
+  const element = useRef<HTMLDivElement>(null);
+  useSearchKey(
+    element,
+    useCallback(() => setIsSearching(true), []),
+  );
   const linked = useLinkedEvent(conversationId);
   useEffect(() => {
     if (linked !== undefined) jump(linked);
@@ -108,7 +117,7 @@ export function TimelineView({ conversationId, items, away, pendingEvent, sentCo
   const { isNewAbove, dismiss } = useNewAbove(scroller, away, dividerAt >= 0);
 
   return (
-    <div className="timeline">
+    <div className="timeline" ref={element}>
       <div
         ref={scroller}
         className="scroller"
@@ -131,12 +140,32 @@ export function TimelineView({ conversationId, items, away, pendingEvent, sentCo
                 className={isTarget ? 'timeline-item target' : 'timeline-item'}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {row === undefined ? null : <RowView row={row} onToggle={toggle} />}
+                {row === undefined ? null : (
+                  <RowView row={row} isRevealed={isTarget && isSearching} onToggle={toggle} />
+                )}
               </div>
             );
           })}
         </div>
       </div>
+      {isSearching ? (
+        <SearchBar
+          conversationId={conversationId}
+          scroller={scroller}
+          onShow={jump}
+          onClose={() => {
+            setIsSearching(false);
+            scroller.current?.focus();
+          }}
+        />
+      ) : (
+        <IconButton
+          icon="search"
+          label={search.label}
+          className="plain search-button"
+          onClick={() => setIsSearching(true)}
+        />
+      )}
       {isNewAbove ? (
         <button
           type="button"
