@@ -33,7 +33,7 @@ const groups: Readonly<Record<string, Group>> = {
       'test/simulation/simulation.test.ts',
     ],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 2,
   },
   // They start programs, and mostly wait for them.
@@ -47,61 +47,61 @@ const groups: Readonly<Record<string, Group>> = {
       'test/runs/**/*.test.ts',
     ],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 3,
   },
   // Not part of `npm test`, like all that follow: each test starts the command line several times.
   cli: {
     files: ['test/cli/**/*.test.ts', 'src/cli/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 2,
   },
   // What operators use.
   operations: {
     files: ['src/{accounts,backups,signIn}/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 2,
   },
   // Repositories that are cloned, patched, read and written.
   workspaces: {
     files: ['src/workspaces/*.test.ts', 'src/workspaces/!(snapshots)/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 2,
   },
   // Conversations that move to another machine.
   machines: {
     files: ['src/runs/{snapshot*,ownMachine}.test.ts', 'src/workspaces/snapshots/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
     processes: 2,
   },
-  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 15 },
+  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 30 },
   // Processes are killed and databases fail over at many moments, which takes minutes.
-  recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
+  recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
   // They wait for locks on purpose.
-  interleavings: { files: ['test/simulation/interleavings.test.ts'], flags: [], minutesMax: 15 },
+  interleavings: { files: ['test/simulation/interleavings.test.ts'], flags: [], minutesMax: 30 },
   // Each file has a browser of its own: two at a time.
   web: {
     files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    minutesMax: 15,
+    minutesMax: 30,
   },
   // They need programs that not every machine has, and skip those that are missing.
-  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 15 },
+  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 30 },
   // `npm test` has a short one.
-  fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
+  fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 30 },
   // The linters and generators are installed for it.
   openapi: { files: ['test/openapi/*.test.ts'], flags: [], minutesMax: 20 },
   // npm installs the package from the registry.
-  packaging: { files: ['test/packaging/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
+  packaging: { files: ['test/packaging/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
   // A Docker engine of their own runs, with images that are made first. One process, so that all files share it.
   docker: {
     files: ['test/docker/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 15,
+    minutesMax: 30,
   },
   // A Kubernetes of their own runs, which is built first where that has not happened yet. Not part of `.ci/run`.
   kubernetes: {

@@ -184,7 +184,12 @@ describe('a call of the client', () => {
   it('throws if the response is late or comes from another program', async (t) => {
     const { service } = await connect(t);
     const answered = (response: () => Promise<Response>) =>
-      createParley({ url: service.url, key: 'k', fetch: response, times: { timeoutMs: 20 } }).settings.get();
+      createParley({
+        url: service.url,
+        key: 'k',
+        fetch: response,
+        times: { timeoutMs: 60_000 },
+      }).settings.get();
     for (const body of ['<html>', 'null'])
       await assert.rejects(
         answered(() => Promise.resolve(new Response(body, { status: 502 }))),

@@ -66,11 +66,12 @@ describe('the fast lane of GET /api/settings', () => {
 
   it('counts each request once towards the rate limit, and refuses with 429', async (t) => {
     const service = await startService({ env: { PARLEY_RATE_LIMIT: '20' } }, t);
-    const answers: Answer[] = [];
-    for (let i = 0; i < 60; i++) answers.push(await service.ask(path));
-    const refused = answers.findIndex(({ status }) => status === 429);
-    assert.ok(refused >= 20, `refused after ${refused}`);
-    assert.equal(answers[refused]?.headers.get('ratelimit-limit'), '20');
+    // At once, because each second allows others.
+    const answers = await Promise.all(Array.from({ length: 100 }, () => service.ask(path)));
+    const accepted = answers.filter(({ status }) => status === 200).length;
+    assert.ok(accepted >= 20, `refused after ${accepted}`);
+    const refused = answers.find(({ status }) => status === 429);
+    assert.equal(refused?.headers.get('ratelimit-limit'), '20');
   });
 
   it('shows a change at once', async (t) => {

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
+import { until } from '../../test/support/until.ts';
 
 const fullDefaults = {
   language: null,
@@ -136,12 +137,11 @@ for (const kind of databaseKinds) {
           custom_secrets: { DEPLOY: { description: 'for deploys' } },
         },
       };
-      let text = '';
       // Another process wrote: the cache may be a second old.
-      for (let tries = 0; tries < 50 && !text.includes('"de"'); tries++) {
-        await new Promise((done) => setTimeout(done, 100));
-        ({ text } = await service.ask('/api/settings'));
-      }
+      const text = await until('the service has noticed', async () => {
+        const answer = await service.ask('/api/settings');
+        return answer.text.includes('"de"') && answer.text;
+      });
       assert.equal(text, JSON.stringify(expected));
     });
   });

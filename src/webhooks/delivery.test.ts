@@ -5,7 +5,13 @@ import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { type Received, startReceiver } from '../../test/support/receiver.ts';
 import { until } from '../../test/support/until.ts';
-import { createWebhookBench, fail, untilEmpty, untilFailed } from '../../test/support/webhookBench.ts';
+import {
+  createWebhookBench,
+  fail,
+  untilEmpty,
+  untilFailed,
+  untilReceived,
+} from '../../test/support/webhookBench.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { keyIdOf } from '../encryption/encrypt.ts';
 import { rotate } from '../encryption/rotation.ts';
@@ -150,8 +156,11 @@ for (const kind of databaseKinds) {
       const receiver = await startReceiver(t);
       receiver.answer(() => 500);
       const { id } = await bench.watch(receiver.url, ['conversation.status']);
-      bench.startLoop({ times: { giveUpAfterMs: 1_000 } });
+      const hourMs = 3_600_000;
+      bench.startLoop({ times: { giveUpAfterMs: hourMs } });
       await bench.say('hello');
+      await untilReceived(receiver, 2);
+      await inspect(bench.storage, `update deliveries set since = since - ${hourMs}`);
       const failed = await untilFailed(bench, id);
       assert.ok(failed.attempts >= 2);
       assert.equal(failed.last_status, 500);

@@ -9,6 +9,7 @@ import { createCommandLine, jsonLines } from '../support/commandLine.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 describe('parley settings, audit and secrets', () => {
   let storage: TestStorage;
@@ -33,11 +34,7 @@ describe('parley settings, audit and secrets', () => {
   }
 
   async function eventually(check: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 50; tries++) {
-      if (await check()) return;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-    assert.fail('the running service did not follow');
+    await until('the running service follows', check);
   }
 
   const record = async () => (await service.ask('/api/settings')).body;
