@@ -28,6 +28,8 @@ export interface TestPods {
   /** Options of a service with a pod for each conversation. */
   options(more?: Partial<RunsOptions>): RunsOptions;
   kubectl(...args: readonly string[]): Promise<string>;
+  /** Creates the namespace again, after it was deleted. */
+  createNamespace(): Promise<void>;
   list(): Promise<readonly Pod[]>;
   /** Waits until nothing is left in the namespace. */
   untilNone(): Promise<void>;
@@ -37,12 +39,19 @@ export interface TestPods {
 export async function createPods(): Promise<TestPods> {
   await importOnce();
   const namespace = `agents-${randomBytes(3).toString('hex')}`;
-  await cluster().createNamespace(namespace);
   process.env['KUBECONFIG'] = cluster().kubeconfig;
   const kubectl = (...args: readonly string[]) => cluster().kubectl(['--namespace', namespace, ...args]);
   const list = async () => JSON.parse(await kubectl('get', 'pods', '--output=json')).items as Pod[];
+  const createNamespace = async () => {
+    await cluster().createNamespace(namespace);
+    // Pods of a service account that does not exist yet are refused.
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    await until('there is a service account', async () => (await cluster().api.list(accounts)).length > 0);
+  };
+  await createNamespace();
   return {
     namespace,
+    createNamespace,
     options: (more = {}) => ({
       ...more,
       sandbox: 'kubernetes',
