@@ -15,6 +15,8 @@ const watchesMax = 1_024;
 /** An API server that is started again takes some seconds. */
 const readyMsMax = 60_000;
 const readyAgainMs = 500;
+/** Quotas, Pod Security and namespaces that are being deleted are refused with the same status. */
+const rbacPattern = / cannot \w+ resource /;
 
 /** The API server has refused a request, or cannot be reached. The message is for operators and users. */
 export class ClusterError extends Error {
@@ -69,10 +71,10 @@ export function refusalOf(status: number, text: string): ClusterError {
       status,
     );
   const reason = message === '' ? `the API server answered ${status}` : message;
-  const isQuota = message.includes('exceeded quota');
-  const why =
-    status === 403 && !isQuota ? `this process lacks a permission in the cluster: ${reason}` : reason;
-  return new ClusterError(why, status);
+  return new ClusterError(
+    rbacPattern.test(message) ? `this process lacks a permission in the cluster: ${reason}` : reason,
+    status,
+  );
 }
 
 export async function readText(response: IncomingMessage): Promise<string> {

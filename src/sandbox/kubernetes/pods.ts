@@ -18,7 +18,9 @@ export const startMsMax = 100_000;
 const goneMsMax = 30_000;
 const explainMsMax = 3_000;
 const watchAgainMs = 200;
+/** Of one page. */
 const listedMax = '500';
+const pagesMax = 40;
 const graceSeconds = 1;
 
 export interface Pods {
@@ -46,6 +48,12 @@ export interface PodEnd {
 
 const isSame = ({ metadata }: Pod, uid: string | undefined) => uid === undefined || metadata.uid === uid;
 const deleted: PodEnd = { why: 'it was deleted', hasExceeded: false };
+
+interface PodList {
+  readonly items: readonly Pod[];
+  /** `continue` is there if there are more. */
+  readonly metadata?: { readonly continue?: string };
+}
 
 export function createPods(api: Api, namespace: string): Pods {
   const folder = `/api/v1/namespaces/${namespace}/pods`;
@@ -134,8 +142,16 @@ export function createPods(api: Api, namespace: string): Pods {
     },
     list: async (labels) => {
       const labelSelector = selectorOf({ ...managedBy, ...labels });
-      const query = { labelSelector, limit: listedMax };
-      return (await api.call<{ items: readonly Pod[] }>({ path: folder, query })).items;
+      const found: Pod[] = [];
+      let rest = '';
+      for (let page = 0; page < pagesMax; page++) {
+        const query = { labelSelector, limit: listedMax, ...(rest && { continue: rest }) };
+        const { items, metadata } = await api.call<PodList>({ path: folder, query });
+        found.push(...items);
+        rest = metadata?.continue ?? '';
+        if (rest === '') break;
+      }
+      return found;
     },
     hasEnded: async (name, uid) => {
       const signal = AbortSignal.timeout(explainMsMax);

@@ -58,9 +58,9 @@ async function killMarked(isMeant: (program: number | undefined) => boolean): Pr
   }
 }
 
-/** The variables of the image. Those that Kubernetes adds are of no use without a network. */
+/** The variables of the image. Those that Kubernetes adds are of no use without a network, and one is for the supervisor. */
 const imageVariables = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith('KUBERNETES_')),
+  Object.entries(process.env).filter(([name]) => !/^(KUBERNETES_|PARLEY_POD$)/.test(name)),
 );
 
 /** Waits until something can be read, or never will. */
