@@ -46,6 +46,7 @@ const engine = createPodEngine({
   runtimeClass: undefined,
   processId: `crashed-${process.pid}`,
   filesBytesMax: 1_024 * mib,
+  volumes: undefined,
   onBackgroundError: (error) => {
     throw error;
   },
@@ -57,7 +58,7 @@ const spec = {
   readable: [],
   resourceFactor: 1,
   image: null,
-  conversation: { userId: 1, id: `crash-${process.pid}` },
+  conversation: { key: process.pid, userId: 1, id: `crash-${process.pid}` },
 };
 const sandbox = await engine.open({ spec, exclusive: true });
 reach('the sandbox is open');

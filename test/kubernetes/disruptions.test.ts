@@ -1,11 +1,13 @@
-// What a cluster does to pods: their memory runs out, their node is short of memory, they are evicted, and their namespace
-// is deleted. The conversation says why, nothing is stuck, and others go on.
+// What a cluster does to pods: their memory runs out, their node is short of memory, and their namespace is deleted. The
+// conversation says why, nothing is stuck, and others go on.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Pod } from '../../src/sandbox/kubernetes/podStatus.ts';
+import { mib } from '../../src/validation/schema.ts';
 import { type Runs, startRuns } from '../support/runs.ts';
-import { ending, errorsAndNotices, shell } from '../support/runTalk.ts';
+import { ending, shell } from '../support/runTalk.ts';
 import { createCluster as createMachines, makeFiles, showFiles, shownFiles } from '../support/snapshots.ts';
 import { until } from '../support/until.ts';
 import { createPods, skip } from './pods.ts';
@@ -13,26 +15,58 @@ import { cluster } from './setup.ts';
 
 const minuteMs = 60_000;
 
-const textOf = async (runs: Pick<Runs, 'events'>, id: string) =>
-  errorsAndNotices(await runs.events(id)).join('\n');
-
-/** Whoever stops is started again, as a user would do. */
-async function startAgain(runs: Runs, id: string): Promise<void> {
-  const { status } = await runs.info(id);
-  if (status === 'STOPPED') await runs.start(id);
+/** Sends a message, and waits for its answer. */
+async function untilAnswers(runs: Runs, id: string): Promise<void> {
+  await runs.reaches(id, 'RUNNING');
+  await runs.say(id, 'say here again');
+  await until(
+    'it answers',
+    async () => {
+      const all = await runs.events(id);
+      return all.some(({ source, args }) => source === 'agent' && args?.['content'] === 'here again');
+    },
+    minuteMs,
+  );
 }
 
-/** The smallest pod, with 512 MiB. */
-const small = { remote_runtime_resource_factor: 0.125 };
+/** What keeps new pods away from the node. */
+async function taintsOf(): Promise<string[]> {
+  const node = await cluster().kubectl(['get', 'node', 'localhost', '--output=json']);
+  const { taints = [] }: { taints?: { key: string }[] } = JSON.parse(node).spec;
+  return taints.map(({ key }) => key);
+}
+
+const smallBytes = 256 * mib;
 /** Fills an array until it is killed. */
 const eatMemory = `node -e "const all = []; for (;;) all.push(Buffer.alloc(2 ** 24, 1))"`;
+
+/** Lowers the memory limit of a pod from outside, because the smallest one that users can choose is 4 GiB. */
+function lowerMemory({ metadata: { uid = '' } }: Pod): void {
+  const found = new Set<string>();
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+      const isAgent = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('supervisor.js');
+      if (!isAgent || !groups.includes(`pod${uid}`)) continue;
+      const [, first] = /^\d+:memory:(.+)$/m.exec(groups) ?? [];
+      const [, second] = /^0::(.+)$/m.exec(groups) ?? [];
+      if (first !== undefined) found.add(`/sys/fs/cgroup/memory${first}/memory.limit_in_bytes`);
+      else found.add(`/sys/fs/cgroup${second}/memory.max`);
+    } catch {
+      // The process has ended.
+    }
+  }
+  assert.equal(found.size, 1);
+  for (const file of found) writeFileSync(file, String(smallBytes));
+}
 
 describe('a pod whose memory is used up', { skip }, () => {
   it('goes on if a program was killed, which the agent sees', async (t) => {
     const pods = await createPods();
-    const runs = await startRuns(pods.options({ settings: small }), t);
+    const runs = await startRuns(pods.options(), t);
     const id = await runs.create('hello');
     await runs.turns(id, 1);
+    (await pods.list()).forEach(lowerMemory);
     assert.match(await shell(runs, id, 2, `${eatMemory}; echo "ended with $?"`), /ended with 137\n/);
     assert.equal(await shell(runs, id, 3, 'echo goes on'), 'goes on\n');
     await runs.stop(id);
@@ -41,103 +75,63 @@ describe('a pod whose memory is used up', { skip }, () => {
 
   it('ends the conversation with the reason if the whole pod was killed, and no other one', async (t) => {
     const pods = await createPods();
-    const runs = await startRuns(pods.options({ settings: small }), t);
-    const [id, other] = [await runs.create('hello'), await runs.create('hello')];
+    const runs = await startRuns(pods.options(), t);
+    const id = await runs.create('hello');
     await runs.turns(id, 1);
+    (await pods.list()).forEach(lowerMemory);
+    const other = await runs.create('hello');
     await runs.turns(other, 1);
-    // A program can make the kernel choose the supervisor.
-    const choose = 'for at in $(pgrep -f supervisor.js); do echo 1000 >/proc/$at/oom_score_adj; done';
-    await runs.say(id, `really-run ${choose}; ${eatMemory}`);
+    // The kernel kills the largest process. The supervisor is the next one here.
+    await runs.say(id, `really-run ${eatMemory}; kill -9 $(pgrep -f supervisor.js)`);
     const { code, message } = await ending(runs, id);
     assert.equal(code, 'no_sandbox');
     assert.match(message, /The pod of the conversation was lost: it exceeded its memory limit \(OOMKilled\)/);
     assert.equal(await shell(runs, other, 2, 'echo goes on'), 'goes on\n');
-    // It can be used again.
     await runs.start(id);
-    await runs.reaches(id, 'RUNNING');
-    assert.equal(await shell(runs, id, 3, 'echo again'), 'again\n');
+    await untilAnswers(runs, id);
     await Promise.all([id, other].map(runs.stop));
     await pods.untilNone();
   });
 });
 
-describe('a pod that is evicted', { skip }, () => {
-  it('is replaced, with the files of the last turn', async (t) => {
+describe('a node that is short of memory', { skip }, () => {
+  it('gets no new pods: the conversation stops with the reason, and works again afterwards', async (t) => {
     const pods = await createPods();
     const machines = await createMachines(t, { kind: 'sqlite' });
     const machine = await machines.startMachine(pods.options());
     const id = await machines.createStored(machine, makeFiles);
-    const [pod] = await pods.list();
-    const { name = '' } = pod?.metadata ?? {};
-    // As `kubectl drain` does it.
-    await cluster().api.create(`/api/v1/namespaces/${pods.namespace}/pods/${name}/eviction`, {
-      apiVersion: 'policy/v1beta1',
-      kind: 'Eviction',
-      metadata: { name },
-    });
-    assert.equal(await shell(machine, id, 2, showFiles), shownFiles);
-    assert.match(await textOf(machine, id), /was lost: it was deleted.*continues in a new one/);
     await machine.stop(id);
-    await pods.untilNone();
-  });
-
-  it('because its node is short of memory says so, and can be used again afterwards', async (t) => {
-    const pods = await createPods();
-    const machines = await createMachines(t, { kind: 'sqlite' });
-    const machine = await machines.startMachine(pods.options());
-    const ids = [
-      await machines.createStored(machine, makeFiles),
-      await machines.createStored(machine, makeFiles),
-    ];
+    await machine.reaches(id, 'STOPPED');
     // The kubelet believes that memory is short: its threshold is more than the node has free.
     const file = join(cluster().folder, 'kubelet.yaml');
     const usual = readFileSync(file, 'utf8');
     const short = usual.replace('memory.available: 100Mi', 'memory.available: 99%');
     assert.notEqual(short, usual);
-    const configure = (text: string) => {
+    const configure = async (text: string, taints: string) => {
       writeFileSync(file, `${text}evictionPressureTransitionPeriod: 1s\n`);
       cluster().killPart('kubelet');
+      await until('the node says so', async () => (await taintsOf()).join() === taints, 2 * minuteMs);
     };
-    const hasPressure = async () => {
-      const conditions = await cluster().kubectl(['get', 'node', 'localhost', '--output=json']);
-      return /"MemoryPressure"/.test(
-        JSON.stringify(
-          JSON.parse(conditions).status.conditions.filter(
-            ({ type, status }: Record<string, string>) => type === 'MemoryPressure' && status === 'True',
-          ),
-        ),
-      );
-    };
-    configure(short);
+    await configure(short, 'node.kubernetes.io/memory-pressure');
     try {
-      await until('the node is short of memory', hasPressure, minuteMs);
-      await until(
-        'one of them was evicted',
+      await machine.start(id);
+      const { stop_reason: reason } = await until(
+        'it stops',
         async () => {
-          const texts = await Promise.all(ids.map((id) => textOf(machine, id)));
-          return texts.some((text) => /Evicted: The node was low on resource: memory/.test(text));
+          const found = await machine.info(id);
+          return found.status === 'STOPPED' && found;
         },
         2 * minuteMs,
       );
+      assert.equal(reason?.code, 'no_sandbox');
+      assert.match(reason?.message ?? '', /it cannot be scheduled: Unschedulable: .*memory-pressure/);
     } finally {
-      configure(usual);
-      await until('the node has enough memory', async () => !(await hasPressure()), 2 * minuteMs);
+      await configure(usual, '');
     }
-    for (const id of ids) {
-      await startAgain(machine, id);
-      await machine.reaches(id, 'RUNNING');
-      await machine.say(id, `really-run ${showFiles}`);
-      await until(
-        'it answers with the files of the first turn',
-        async () => {
-          await startAgain(machine, id);
-          const ran = (await machine.events(id)).filter(({ observation }) => observation === 'run');
-          return ran.at(-1)?.content === shownFiles;
-        },
-        minuteMs,
-      );
-    }
-    await Promise.all(ids.map(machine.stop));
+    await machine.start(id);
+    await machine.reaches(id, 'RUNNING');
+    assert.equal(await shell(machine, id, 2, showFiles), shownFiles);
+    await machine.stop(id);
     await pods.untilNone();
   });
 });
@@ -159,12 +153,7 @@ describe('conversations whose namespace is deleted', { skip }, () => {
     await pods.createNamespace();
     for (const id of [idle, busy]) {
       await runs.start(id);
-      await runs.reaches(id, 'RUNNING');
-      await runs.say(id, 'say here again');
-      await until('it answers', async () => {
-        const all = await runs.events(id);
-        return all.some(({ source, args }) => source === 'agent' && args?.['content'] === 'here again');
-      });
+      await untilAnswers(runs, id);
       await runs.stop(id);
     }
     await pods.untilNone();

@@ -22,6 +22,7 @@ export async function createTestEngine({ namespace, runtimeClass, processId = 't
     runtimeClass,
     processId,
     filesBytesMax: 1_024 * mib,
+    volumes: undefined,
     onBackgroundError: (error) => {
       throw error;
     },

@@ -23,6 +23,8 @@ export interface Confinement {
   /** The path of Node inside. */
   readonly node: string;
   readonly userId: number;
+  /** What the sandbox is called inside; `parley` by default. */
+  readonly hostName?: string;
   /** Files of the host that other sandboxes may have a file of their own for. */
   readonly hostFiles: readonly string[];
   /** How many processes a shell sees that lists them. */
@@ -46,7 +48,12 @@ const folders =
 /** Its tests belong to the `describe` that calls it. */
 export function testHostileAgent(confinement: Confinement): void {
   const { engine, node, userId, hostFiles, processes } = confinement;
-  const { hasNetwork = false, noMemoryLimit = false, protectedFolders = [] } = confinement;
+  const {
+    hostName = 'parley',
+    hasNetwork = false,
+    noMemoryLimit = false,
+    protectedFolders = [],
+  } = confinement;
   const open = (t: TestContext, options: Parameters<typeof openTestSandbox>[2] = {}) =>
     openTestSandbox(t, engine(), options);
 
@@ -80,7 +87,7 @@ export function testHostileAgent(confinement: Confinement): void {
     const [count = '', ...rest] = stdout.split('\n');
     // gVisor lists none.
     assert.ok(/^\d+$/.test(count) && Number(count) <= confinement.visibleProcessesMax, stdout);
-    assert.deepEqual(rest, ['parley', '']);
+    assert.deepEqual(rest, [hostName, '']);
   });
 
   it('can write only workspace, home and temporary files', async (t) => {
