@@ -172,7 +172,7 @@ export async function measureRuns(lifetime: Lifetime, plan: Plan): Promise<PartR
   });
   const missing =
     'fault' in probed ? [notMeasured('Creation to RUNNING, p50, bubblewrap', '≤ 500 ms', probed.fault)] : [];
-  if ('sandbox' in probed) reports.push(await measureKind(lifetime, plan, 'bubblewrap'));
+  if ('engine' in probed) reports.push(await measureKind(lifetime, plan, 'bubblewrap'));
   const takeover = await measureTakeover(lifetime, plan);
   return {
     tables: [
