@@ -39,7 +39,7 @@ async function sampleOf(service: TestService, name: string): Promise<number | un
 }
 
 for (const kind of databaseKinds)
-  describe(`scheduled backups on ${kind}`, { timeout: 120_000 }, () => {
+  describe(`scheduled backups on ${kind}`, { timeout: 300_000 }, () => {
     it('are made, can be verified, and their age is a metric', async (t) => {
       const folder = join(createDir(), 'made/by/the/service');
       const passphrase = join(createDir(), 'passphrase');
@@ -62,7 +62,7 @@ for (const kind of databaseKinds)
     });
   });
 
-describe('scheduled backups', { timeout: 120_000 }, () => {
+describe('scheduled backups', { timeout: 300_000 }, () => {
   it('are made by one process of a cluster', async (t) => {
     const storage = await createStorage('postgres');
     const folder = createDir();

@@ -13,7 +13,7 @@ import { filesOf, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 
 for (const kind of databaseKinds) {
-  describe(`a restored conversation on ${kind}`, { timeout: 120_000 }, () => {
+  describe(`a restored conversation on ${kind}`, { timeout: 300_000 }, () => {
     it('is stopped if it was running, and goes on with its workspace when it gets a message', async (t) => {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create('remember the milk\nsay noted');

@@ -8,7 +8,7 @@ import { startRuns } from '../support/runs.ts';
 
 type Options = NonNullable<Parameters<typeof createWebSocketStream>[1]>;
 
-describe('the WebSocket client of the ACP SDK', { timeout: 120_000 }, () => {
+describe('the WebSocket client of the ACP SDK', { timeout: 300_000 }, () => {
   it('has a session, which another connection loads', async (t) => {
     const { service } = await startRuns({ settings: { confirmation_mode: true } }, t);
     const open = (headers: Record<string, string>) => {

@@ -32,7 +32,7 @@ async function takeUsualPort(t: TestContext): Promise<void> {
   }
 }
 
-describe('parley acp', { timeout: 120_000 }, () => {
+describe('parley acp', { timeout: 300_000 }, () => {
   it('starts a service for a new data folder, on another port if the usual one is taken', async (t) => {
     await takeUsualPort(t);
     const site = createEditorSite(t, { exists: false });
@@ -100,7 +100,7 @@ describe('parley acp', { timeout: 120_000 }, () => {
   });
 });
 
-describe('parley acp with a service that somebody else has started', { timeout: 120_000 }, () => {
+describe('parley acp with a service that somebody else has started', { timeout: 300_000 }, () => {
   it('waits until it is back, and starts no other one', async (t) => {
     const { site, serve } = await createWorkerSite('sqlite', t, mainFile);
     const service = await serve();
@@ -123,7 +123,7 @@ describe('parley acp with a service that somebody else has started', { timeout: 
   });
 });
 
-describe('the folder of an editor', { timeout: 120_000 }, () => {
+describe('the folder of an editor', { timeout: 300_000 }, () => {
   async function openIn(t: TestContext, cwd: string, env: Record<string, string> = {}) {
     const site = createEditorSite(t);
     const client = await site.open(env).connect({ capabilities: { session: { notices: {} } } });
@@ -171,7 +171,7 @@ describe('the folder of an editor', { timeout: 120_000 }, () => {
 });
 
 for (const kind of databaseKinds)
-  describe(`a session of parley acp on ${kind}`, { timeout: 180_000 }, () => {
+  describe(`a session of parley acp on ${kind}`, { timeout: 300_000 }, () => {
     async function start(t: TestContext) {
       const storage = await createStorage(kind, { migrated: false });
       const site = createEditorSite(t, { databaseUrl: storage.databaseUrl });

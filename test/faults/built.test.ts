@@ -82,7 +82,7 @@ describe('the built program', { timeout: 240_000 }, () => {
   });
 });
 
-describe('the sources', { timeout: 120_000 }, () => {
+describe('the sources', { timeout: 300_000 }, () => {
   it('run the built-in agent, read its workspace, write into it and store it, each in a sandbox, without a build', async (t) => {
     const model = createScriptedModel([{ run: 'echo made >made.txt' }, { say: 'The end.' }]);
     const { serve } = await createWorkerSite('sqlite', t, join(projectDir, 'src/main.ts'));

@@ -8,7 +8,7 @@ import { createWorkerSite } from '../support/workers.ts';
 
 const slots = 3;
 
-describe('two processes with a notification command', { timeout: 120_000 }, () => {
+describe('two processes with a notification command', { timeout: 300_000 }, () => {
   it('run it once for each approval request, in the process that runs the conversation', async (t) => {
     const { site, serve } = await createWorkerSite('postgres', t);
     const program = join(site.createDir(), 'notify');

@@ -5,7 +5,7 @@ import { finishedTextOf, letAgentGo, openLiveStream, openTextOf } from '../suppo
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
 
-describe('unfinished texts of a process that is killed', { timeout: 120_000 }, () => {
+describe('unfinished texts of a process that is killed', { timeout: 300_000 }, () => {
   it('vanish from the streams of another process, which follows the run to the next one', async (t) => {
     const { site, serve } = await createWorkerSite('postgres', t);
     const [first, reader] = [await serve(), await serve({ PARLEY_ROLE: 'api' })];

@@ -78,7 +78,7 @@ async function open(t: Test): Promise<Opened> {
   return { ...proxied, userId: Number(rows[0].id) };
 }
 
-describe('a connection to PostgreSQL that is cut', { timeout: 120_000, concurrency: 6 }, () => {
+describe('a connection to PostgreSQL that is cut', { timeout: 300_000, concurrency: 6 }, () => {
   for (const [step, matches] of Object.entries(steps))
     for (const verdict of ['cut', 'cutAfter'] as const) {
       const where = `${verdict === 'cut' ? 'before' : 'after'} ${step}`;

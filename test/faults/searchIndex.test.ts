@@ -21,7 +21,7 @@ const replay = JSON.stringify(
 );
 
 for (const kind of databaseKinds)
-  describe(`the search index on ${kind}, whose process is killed`, { timeout: 5 * 60_000 }, () => {
+  describe(`the search index on ${kind}, whose process is killed`, { timeout: 10 * 60_000 }, () => {
     it('goes on where it was, and has everything once', async (t) => {
       const site = await createSite(kind, t);
       const env = { PARLEY_ROLE: 'api' };

@@ -40,7 +40,7 @@ async function startSite(t: TestContext, snapshots: Record<string, string>) {
 const outputs = (events: readonly TestEvent[]) =>
   events.filter(({ observation }) => observation === 'run').map(({ content }) => content);
 
-describe('a machine that is lost', { timeout: 120_000 }, () => {
+describe('a machine that is lost', { timeout: 300_000 }, () => {
   it('leaves its files to another one, which continues in the middle of a turn', async (t) => {
     const { stored, startFirst, startSecond } = await startSite(t, { PARLEY_SNAPSHOTS: temporaryFolder(t) });
     const first = await startFirst();

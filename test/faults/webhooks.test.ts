@@ -54,7 +54,7 @@ async function untilAllArrive(site: Site, receiver: Receiver): Promise<void> {
 }
 
 for (const kind of databaseKinds) {
-  describe(`webhooks on ${kind}`, { timeout: 120_000 }, () => {
+  describe(`webhooks on ${kind}`, { timeout: 300_000 }, () => {
     it('get every message after a kill while the receiver hangs', async (t) => {
       const site = await createSite(kind, t);
       const receiver = await startReceiver(t);

@@ -61,7 +61,7 @@ function excusedCode(error: { code?: string }): string {
   return error.code ?? '';
 }
 
-describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
+describe('ten pools on a PostgreSQL that flaps', { timeout: 300_000 }, () => {
   it('all go on; nothing acknowledged is lost, and nothing is done twice', async (t) => {
     const storage = await openStorage(t);
     const databases: Database[] = [];
