@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'nothing_to_confirm'
   | 'not_running'
   | 'snapshot_unusable'
+  | 'no_snapshot'
   | 'git_token_missing'
   | 'git_token_refused'
   | 'secret_exists'

@@ -9,6 +9,7 @@ import { cancellationRoutes } from './conversations/cancel/routes.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
 import { conversationRoutes } from './conversations/create/routes.ts';
 import { feedbackRoutes } from './conversations/feedback/routes.ts';
+import { forkRoutes } from './conversations/fork/routes.ts';
 import { lifecycleRoutes } from './conversations/lifecycle/routes.ts';
 import { listingRoutes } from './conversations/list/routes.ts';
 import { searchRoutes } from './conversations/search/routes.ts';
@@ -68,6 +69,7 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   confirmationRoutes(app, services.confirmations);
   cancellationRoutes(app, services.cancellations);
   lifecycleRoutes(app, services.lifecycle);
+  forkRoutes(app, services.forks);
   listingRoutes(app, services.listing, config.publicUrl);
   searchRoutes(app, services.search);
   eventRoutes(app, services.events);

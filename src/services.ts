@@ -15,6 +15,7 @@ import { createCommands } from './conversations/commands/service.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
 import { createConversations } from './conversations/create/service.ts';
 import { createFeedback } from './conversations/feedback/service.ts';
+import { createForks } from './conversations/fork/service.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
 import { findConversation } from './conversations/list/store.ts';
@@ -307,6 +308,17 @@ export function createServices(options: ServicesOptions) {
     tracing,
   });
   closers.push(conversations.close);
+  const forks = createForks({
+    database,
+    vault,
+    limits: rates.creations,
+    waitingMax: config.waitingMax,
+    choices,
+    findSnapshotFault: runtime.findSnapshotFault,
+    nextId: createIds(),
+    onBackgroundError,
+  });
+  closers.push(forks.close);
   closers.push(
     createSweep({
       database,
@@ -409,6 +421,7 @@ export function createServices(options: ServicesOptions) {
     conversations,
     confirmations,
     cancellations: createCancellations({ database }),
+    forks,
     lifecycle: createLifecycle({
       database,
       confirmations,

@@ -12,6 +12,7 @@ import { commandTransactions } from './conversations/commands/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
 import { feedbackTransactions } from './conversations/feedback/store.ts';
+import { forkTransactions } from './conversations/fork/store.ts';
 import { idempotencyTransactions } from './conversations/idempotency/store.ts';
 import { importTransactions } from './conversations/import/store.ts';
 import { lifecycleTransactions } from './conversations/lifecycle/store.ts';
@@ -70,6 +71,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...cancelTransactions,
   ...choiceTransactions,
   ...importTransactions,
+  ...forkTransactions,
   ...confirmationTransactions,
   ...commandTransactions,
   ...usageTransactions,

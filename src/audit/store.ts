@@ -25,6 +25,7 @@ export const auditActions = [
   'user.budget',
   'snapshot.discard',
   'snapshot-store.accept',
+  'conversation.fork',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

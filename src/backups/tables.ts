@@ -29,6 +29,7 @@ const kept: Readonly<Record<TableName, 'yes' | 'files' | 'no'>> = {
   uploads: 'files',
   workspace_patches: 'yes',
   snapshots: 'yes',
+  snapshot_turns: 'yes',
   feedback: 'yes',
   search_positions: 'no',
   search_documents: 'no',

@@ -25,7 +25,7 @@ export function takesWork(q: Queries, node: ReturnType<typeof sql.ref>, seenMs: 
 export function reservedUntil(q: Queries) {
   return sql<number>`${q.now} + case when conversations.workspace_volume is not null or exists (
     select 1 from snapshots where snapshots.conversation_key = conversations.key
-      and snapshots.removed_at is null and snapshots.blob is not null)
+      and snapshots.removed_at is null and (snapshots.blob is not null or snapshots.source_id is not null))
     then ${sql.lit(restorableWaitMs)} else ${sql.lit(onlyCopyWaitMs)} end`;
 }
 

@@ -22,18 +22,19 @@ describe('the states of a conversation', () => {
     ]);
   });
 
-  it('begin with STARTING, or with STOPPED after an import', () => {
+  it('begin with STARTING, or with STOPPED after an import or a fork', () => {
     assert.deepEqual(
       transitions.filter(({ from }) => from === null).map(({ to }) => to),
       ['STARTING', 'STOPPED'],
     );
   });
 
-  it('end for one of fifteen reasons, each with a sentence', () => {
+  it('end for one of sixteen reasons, each with a sentence', () => {
     assert.deepEqual(stopCodes.toSorted(), [
       'agent_error',
       'agent_missing',
       'finished',
+      'forked',
       'idle',
       'imported',
       'max_budget',

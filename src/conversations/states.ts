@@ -11,7 +11,7 @@ interface Transition {
 
 export const transitions: readonly Transition[] = [
   { from: null, to: 'STARTING', when: 'it is created; it may wait for a free worker' },
-  { from: null, to: 'STOPPED', when: 'it is imported' },
+  { from: null, to: 'STOPPED', when: 'it is imported, or forked without a message' },
   { from: 'STARTING', to: 'RUNNING', when: "the agent's session is open" },
   { from: 'STARTING', to: 'STOPPED', when: 'its user stops it, it fails, or its deadline passes' },
   {
@@ -66,6 +66,7 @@ export const stopReasons = {
   unconfirmed_action: 'The agent acted without approval, although confirmation_mode is on.',
   user_inactive: 'The user of the conversation was disabled or removed.',
   shutdown: 'The server was shut down.',
+  forked: 'The conversation was forked. Send a message to continue it.',
   imported: 'The conversation was imported. Send a message to resume it.',
 } as const;
 export type StopCode = keyof typeof stopReasons;

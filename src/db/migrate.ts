@@ -41,6 +41,7 @@ import { search } from './migrations/0038-search.ts';
 import { marks } from './migrations/0039-marks.ts';
 import { processStores } from './migrations/0040-process-stores.ts';
 import { volumes } from './migrations/0041-volumes.ts';
+import { forks } from './migrations/0042-forks.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -86,6 +87,7 @@ export const migrations: readonly Migration[] = [
   marks,
   processStores,
   volumes,
+  forks,
 ];
 
 const advisoryLock = 7_265_108;

@@ -171,6 +171,9 @@ export interface Tables {
     seen: Generated<number | null>;
     /** The trace of the last request that gave it work; null unless traces are recorded. */
     traceparent: string | null;
+    /** The conversation that it was forked from, and the last event of it that was copied. */
+    forked_from: string | null;
+    forked_event: number | null;
   };
   /** The place is too large for a JavaScript number, so only the database creates and splits it. */
   events: { place: number; json: string };
@@ -183,8 +186,15 @@ export interface Tables {
     event_id: number | null;
     expires_at: number;
   };
-  /** Conversations whose import is in progress: see `conversations/import/store.ts`. */
-  imports: { user_id: number; conversation_id: string; conversation_key: number; next_event: number };
+  /** Conversations whose import or fork is in progress: see the stores in `conversations/import` and `conversations/fork`. */
+  imports: {
+    user_id: number;
+    conversation_id: string;
+    conversation_key: number;
+    next_event: number;
+    /** When the last events were copied, if it is a fork; null if it is an import. */
+    forked_at: number | null;
+  };
   /** Changes to the conversations of a user, for subscribers. The engines number them differently. */
   changes: { user_id: number; id: Generated<number>; at: number; json: string };
   webhooks: {
@@ -266,6 +276,21 @@ export interface Tables {
     created_at: number;
     /** Since when nobody needs it. Its blobs are removed, and then the row. */
     removed_at: number | null;
+    /**
+     * The snapshot of another conversation that a fork starts with, and the blob of it that lists the others. Null once
+     * the fork has a snapshot of its own. The blobs of the other one are kept until then.
+     */
+    source_id: string | null;
+    source_blob: string | null;
+  };
+  /** The files after each of the last turns of a conversation. */
+  snapshot_turns: {
+    snapshot_id: string;
+    /** The agent was given what the user said from `given_from` on and before `heard` in this turn, or before it. */
+    heard: number;
+    given_from: number;
+    blob: string;
+    taken_at: number;
   };
   /** What users think of their conversations. */
   feedback: {

@@ -117,6 +117,11 @@ export function confirmationChanged(mode: boolean | null): NewObservation {
   return notice(`From the next turn on, ${what}.`, 'CONFIRMATION_MODE_CHANGED');
 }
 
+/** Follows the events that a fork has of its source. */
+export function forked(source: string, eventId: number): NewObservation {
+  return notice(`This conversation was forked from ${source} after its event ${eventId}.`, 'FORKED');
+}
+
 /** An error, as a sentence for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewObservation {
   return {

@@ -47,8 +47,9 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   not_running: { status: 409, when: 'the conversation is not running, so it cannot run a command' },
   snapshot_unusable: {
     status: 409,
-    when: 'the machine with the files is gone, and their snapshot cannot be restored before the operator acts',
+    when: 'the machine with the files is gone, or they are needed for a fork, and their snapshot cannot be restored before the operator acts',
   },
+  no_snapshot: { status: 409, when: 'there is no snapshot of the files for this fork; see its field files' },
   git_token_missing: { status: 409, when: 'no access token of the Git provider is stored' },
   git_token_refused: {
     status: 409,

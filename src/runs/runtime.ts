@@ -369,6 +369,8 @@ export function createRuntime(options: RuntimeOptions) {
     snapshotsOverdueMs: () => snapshots?.overdueMs() ?? 0,
     /** When the last snapshot of a conversation was taken; undefined if there is none. */
     findSnapshotTime: async (key: number) => (await snapshots?.find(key))?.takenAt,
+    /** Whether a snapshot can be restored; undefined if there is no store. */
+    findSnapshotFault: snapshots?.findFault,
     /** Files of conversations whose machine is gone; undefined if there are no snapshots. */
     snapshotReader,
     /** Called when no run is left. */

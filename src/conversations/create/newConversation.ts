@@ -36,11 +36,13 @@ export interface NewConversation {
   readonly waitingMax: number;
 }
 
-export type StoredOutcome =
-  | { readonly outcome: 'created'; readonly key: number }
+/** What an earlier request has created, or that it was a different one. */
+export type FoundOutcome =
   | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
   | { readonly outcome: 'id_taken' }
   | { readonly outcome: 'key_reused' };
+
+export type StoredOutcome = FoundOutcome | { readonly outcome: 'created'; readonly key: number };
 
 /**
  * Nothing was stored with the last two. `too_many_waiting`: the limit of the user is reached. `stale_seal`: the encryption

@@ -17,7 +17,7 @@ import { type Span, type Tracing, traced } from '../../tracing/tracing.ts';
 import type { Choices } from '../choice/service.ts';
 import { checkIdempotencyKey, idempotencyKeyReused, idempotencyTtlMs } from '../idempotency/key.ts';
 import { purgeIdempotency } from '../idempotency/store.ts';
-import type { NewConversation, StoredOutcome } from './newConversation.ts';
+import type { FoundOutcome, NewConversation, StoredOutcome } from './newConversation.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -79,9 +79,12 @@ export type Conversations = ReturnType<typeof createConversations>;
 
 /** The response for an outcome. Throws if it is a conflict. */
 function answer(id: string, outcome: StoredOutcome, note: string | null): ConversationResponse {
+  return outcome.outcome === 'created' ? answerStatus(id, 'STARTING', note) : answerExisting(outcome);
+}
+
+/** The response for what was created before. Throws if it is a conflict. */
+export function answerExisting(outcome: FoundOutcome): ConversationResponse {
   switch (outcome.outcome) {
-    case 'created':
-      return answerStatus(id, 'STARTING', note);
     case 'existing':
       return answerStatus(outcome.id, outcome.status);
     case 'id_taken':

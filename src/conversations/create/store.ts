@@ -20,8 +20,8 @@ import { createSet } from './createSet.ts';
 import {
   type CreateOutcome,
   creationChange,
+  type FoundOutcome,
   type NewConversation,
-  type StoredOutcome,
 } from './newConversation.ts';
 import { areTooManyWaiting } from './waiting.ts';
 
@@ -88,7 +88,7 @@ function* findById(
   userId: number,
   id: string,
   fingerprint: string,
-): Steps<StoredOutcome | undefined> {
+): Steps<FoundOutcome | undefined> {
   const found = yield* one(selectConversation(q, { userId, id }));
   if (found === undefined) return undefined;
   if (found.fingerprint !== fingerprint) return { outcome: 'id_taken' };
@@ -96,17 +96,17 @@ function* findById(
 }
 
 /** What the claim of the same idempotency key has created; undefined if that is gone. */
-function* findClaimed(
+export function* findClaimed(
   q: Queries,
   { userId, fingerprint }: Pick<NewConversation, 'userId' | 'fingerprint'>,
   claim: StoredClaim,
-): Steps<StoredOutcome | undefined> {
+): Steps<FoundOutcome | undefined> {
   if (claim.fingerprint !== fingerprint) return { outcome: 'key_reused' };
   return yield* findById(q, userId, claim.conversation_id, fingerprint);
 }
 
 /** What a creation would find. */
-function* findStored(q: Queries, l: Lookup): Steps<StoredOutcome | undefined> {
+export function* findStored(q: Queries, l: Lookup): Steps<FoundOutcome | undefined> {
   if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
   const claimed = l.keyHash === null ? undefined : yield* findClaim(q, l.userId, l.keyHash);
   return claimed && (yield* findClaimed(q, l, claimed));

@@ -202,6 +202,7 @@ export const discardImport = repeatableWrite(
         .selectFrom('imports')
         .select(['conversation_key as key', 'next_event as next'])
         .where('user_id', '=', userId)
+        .where('forked_at', 'is', null)
         .limit(1),
     );
     if (begun === undefined) return false;

@@ -5,9 +5,9 @@ import { choiceFields } from '../choice/schema.ts';
 import { messageBytesMax, NullableImageUrls } from '../create/schema.ts';
 
 const titleCharsMax = 200;
-const titleBytesMax = 4 * kib;
+export const titleBytesMax = 4 * kib;
 
-function titleFault(value: string): string | undefined {
+export function titleFault(value: string): string | undefined {
   const chars = Array.from(value.trim()).length;
   return chars >= 1 && chars <= titleCharsMax
     ? undefined

@@ -30,4 +30,5 @@ export const infoExample: ConversationInfo = {
   unread: true,
   last_event_id: 17,
   seen_event_id: 12,
+  forked_from: null,
 };

@@ -45,6 +45,15 @@ export const StartProgress = Type.Object(
 );
 export type StartProgress = Type.Static<typeof StartProgress>;
 
+export const ForkedFrom = Type.Object(
+  {
+    conversation_id: Type.String(),
+    event_id: Type.Integer({ description: 'The last event of it that was copied.' }),
+  },
+  { $id: 'ForkedFrom', additionalProperties: false },
+);
+export type ForkedFrom = Type.Static<typeof ForkedFrom>;
+
 export const ConversationInfo = Type.Object(
   {
     conversation_id: Type.String(),
@@ -93,6 +102,10 @@ export const ConversationInfo = Type.Object(
     last_event_id: orNull(Type.Integer(), { description: 'The newest event; null if there is none.' }),
     seen_event_id: orNull(Type.Integer(), {
       description: 'The last event that you have seen, as a client has reported it; null if there is none.',
+    }),
+    forked_from: orNull(ForkedFrom, {
+      description:
+        'The conversation that it was forked from, which may have been deleted since; null if it was not.',
     }),
   },
   { $id: 'ConversationInfo', additionalProperties: false },

@@ -86,6 +86,10 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       client_folder: row.client_folder,
       ...marksOf(row),
       ...positionsOf(row),
+      forked_from:
+        row.forked_from === null
+          ? null
+          : { conversation_id: row.forked_from, event_id: row.forked_event ?? 0 },
     };
   }
 

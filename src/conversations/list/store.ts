@@ -33,6 +33,8 @@ const infoColumns = [
   'run_id',
   'created_at',
   'updated_at',
+  'forked_from',
+  'forked_event',
 ] as const;
 
 const selectInfo = ({ kind }: Queries) => [...infoColumns, ...readAllUsage(kind)] as const;

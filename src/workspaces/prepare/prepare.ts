@@ -84,7 +84,8 @@ async function createFromSnapshot(
   timeoutMs: number,
   report: Report,
 ): Promise<NewWorkspace | CloneFault> {
-  const restored = await restoreSnapshot({ ...options, snapshot, timeoutMs, report });
+  const { withoutHome } = snapshot;
+  const restored = await restoreSnapshot({ ...options, snapshot, withoutHome, timeoutMs, report });
   return 'fault' in restored ? restored : { ...restored, restored: snapshot };
 }
 

@@ -30,6 +30,9 @@ export const restoreMsMax = 10 * 60_000;
 /** Blobs that are sent or fetched at the same time. */
 export const callsAtOnce = 4;
 
+/** Turns of a conversation after which the files are kept, so that it can be forked there. */
+export const turnsMax = 20;
+
 /** A piece with its nonce and tag. */
 export const blobBytesMax = frameBytesMax + kib;
 /** The blob that lists all others. */

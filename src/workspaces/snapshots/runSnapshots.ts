@@ -11,6 +11,7 @@ import type { Summary } from './inside/sections.ts';
 import { createPublisher, type OpenedSnapshot, type Publication, type Publisher } from './publisher.ts';
 import { createSettling } from './settling.ts';
 import { createSnapshotBlobs } from './storeCalls.ts';
+import type { SnapshotTurn } from './turnStore.ts';
 
 /** The session in the home is never resumed from a snapshot without it. */
 const heardNothing = -1;
@@ -25,6 +26,10 @@ export interface CopyRequest {
   /** The agent had been given what the user said before this event. */
   readonly heard: number;
   readonly at: number;
+  /** The last turn, unless one is in progress. */
+  readonly turn: SnapshotTurn | null;
+  /** The turns that had begun by then: if there are more when the files are copied, they may be those of the next turn. */
+  readonly turnsBegun: number;
 }
 
 export interface RunSnapshotsOptions {
@@ -78,6 +83,13 @@ export interface RunSnapshots {
   overdueMs(): number;
 }
 
+interface PendingCopy {
+  readonly request: CopyRequest;
+  readonly copy: Copy;
+  /** The turn after which the files were copied; null if they may be those of an unfinished turn. */
+  readonly turn: SnapshotTurn | null;
+}
+
 function within(ms: number, work: Promise<unknown>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -98,6 +110,9 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   const ending = new AbortController();
   let { heard } = options;
   let isTurn = false;
+  let turnsBegun = 0;
+  /** The last turn of this run. */
+  let lastTurn: SnapshotTurn | null = null;
   let publisher: Publisher | undefined;
   let opened: OpenedSnapshot | undefined;
   let isFailing = false;
@@ -108,7 +123,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   let next: CopyRequest | undefined;
   let copyingAll: Promise<void> | undefined;
   /** The copy that waits for the store. */
-  let pending: { readonly request: CopyRequest; readonly copy: Copy } | undefined;
+  let pending: PendingCopy | undefined;
   let storing: Promise<void> | undefined;
   /** The pieces that the copy which is being made may refer to. */
   let knownToCopy: readonly Piece[] = [];
@@ -165,7 +180,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     if (leftOut !== lastLeftOut) options.onSummary(copy.summary);
     lastLeftOut = leftOut;
     await pending?.copy.discard();
-    pending = { request, copy };
+    pending = { request, copy, turn: request.turnsBegun === turnsBegun ? request.turn : null };
     knownToCopy = [];
     startStoring();
   }
@@ -202,9 +217,9 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   async function storeAll(): Promise<void> {
     for (let waiting = pending; waiting !== undefined; waiting = pending) {
       pending = undefined;
-      const { copy, request } = waiting;
+      const { copy } = waiting;
       try {
-        if (!ending.signal.aborted) await storeCopy(copy, request);
+        if (!ending.signal.aborted) await storeCopy(waiting);
       } catch (error) {
         failed(error as Error);
       } finally {
@@ -213,9 +228,9 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     }
   }
 
-  async function storeCopy(copy: Copy, request: CopyRequest): Promise<void> {
+  async function storeCopy({ copy, request, turn }: PendingCopy): Promise<void> {
     if (publisher === undefined) return;
-    const outcome = await publisher.publish(copy, request.heard);
+    const outcome = await publisher.publish(copy, request.heard, turn);
     isFailing = false;
     observe.published(outcome, clock.steady() - request.at);
     // If others were requested meanwhile, the first of them is at most as old as this copy.
@@ -228,7 +243,9 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
   function take(kind: CopyRequest['kind']): void {
     // A copy that is due anyway has the changes of the user, too.
     if (ending.signal.aborted || (kind === 'edit' && next?.kind === 'turn')) return;
-    const request = { kind, heard: kind === 'start' ? heardNothing : heard, at: clock.steady() };
+    const isStart = kind === 'start';
+    const turn = isStart || isTurn ? null : lastTurn;
+    const request = { kind, heard: isStart ? heardNothing : heard, at: clock.steady(), turn, turnsBegun };
     dueSince ??= request.at;
     lastRequest = request;
     next = request;
@@ -256,6 +273,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     if (copying?.request.kind === 'edit') copying.giveUp.abort();
     const isWorthIt = copying?.request.kind === 'turn' || next?.kind === 'turn';
     if (isWorthIt && copyingAll !== undefined) await within(turnWaitMs, copyingAll);
+    turnsBegun += 1;
   }
 
   async function settled(): Promise<void> {
@@ -273,6 +291,7 @@ export function createRunSnapshots(options: RunSnapshotsOptions): RunSnapshots {
     beginTurn,
     endTurn: (known) => {
       isTurn = false;
+      lastTurn = { from: heard, heard: known };
       heard = known;
       take('turn');
     },

@@ -17,7 +17,14 @@ import { limitCalls } from '../../process/limitCalls.ts';
 import { type FreeMin, findDiskFault } from '../../sandbox/diskWatch.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { copiesAtOnce, copyBytesMaxOf, fileBytesMax, gitAddressBytesMax, piecesMaxOf } from './bounds.ts';
-import { type Contents, createBlobBox, newBlobName, type Piece } from './contents.ts';
+import {
+  type Contents,
+  createBlobBox,
+  DamagedSnapshot,
+  newBlobName,
+  type Piece,
+  piecesOf,
+} from './contents.ts';
 import { copyFiles, NotCopied } from './copy.ts';
 import { WrongStoreError } from './marker.ts';
 import type { OpenedSnapshot } from './publisher.ts';
@@ -28,11 +35,13 @@ import {
   type RunSnapshotsOptions,
   type SnapshotObserver,
 } from './runSnapshots.ts';
-import { findSnapshot, openSnapshot, type SnapshotRow } from './store.ts';
+import { findSnapshot, findSourceSnapshot, openSnapshot, type SnapshotRow } from './store.ts';
 import { createSnapshotBlobs, type SnapshotBlobs } from './storeCalls.ts';
 
 /** Longer than a copy can wait until it is stored. */
 const leftMs = 60 * 60_000;
+/** Blobs of a conversation that are looked at to find those that are missing. */
+const checkedMax = 100_000;
 
 interface SnapshotsOptions {
   readonly database: Database;
@@ -65,6 +74,8 @@ export interface StoredSnapshot {
   readonly takenAt: number;
   /** The agent had been given what the user said before this event. */
   readonly heard: number;
+  /** It is that of the conversation that was forked, whose agent had the home. */
+  readonly withoutHome: boolean;
   /** Reads what is in it. Throws DamagedSnapshot, and BlobStoreError if the store cannot be used. */
   load(signal: AbortSignal): Promise<{ readonly contents: Contents; readonly blobs: SnapshotBlobs }>;
   /** Counts an attempt to restore it, and reports a failure that only an operator can do something about. */
@@ -180,20 +191,48 @@ export function createSnapshots(options: SnapshotsOptions) {
     return { ...own, finish };
   }
 
+  async function loadBlob(row: SnapshotRow, blob: string, signal: AbortSignal) {
+    const { box } = await openBox(row);
+    const blobs = createSnapshotBlobs(store, row.id, box);
+    return { contents: await blobs.getContents(blob, signal), blobs };
+  }
+
+  async function findSource(id: string): Promise<SnapshotRow> {
+    const row = await database.run(findSourceSnapshot, id);
+    if (row === undefined) throw new DamagedSnapshot(`the snapshot ${id} of the forked conversation is gone`);
+    return row;
+  }
+
+  /** Why the files of a snapshot cannot be restored; undefined if all blobs are there, or the store cannot be asked now. */
+  async function findFault(id: string, blob: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { contents, blobs } = await loadBlob(await findSource(id), blob, signal);
+      const found = new Set(await blobs.list(checkedMax, signal));
+      const missing = piecesOf(contents).find(({ name }) => !found.has(name));
+      return missing === undefined || found.size >= checkedMax
+        ? undefined
+        : `the blob ${id}/${missing.name} is missing in the snapshot store`;
+    } catch (error) {
+      if (error instanceof DamagedSnapshot) return error.message;
+      if (error instanceof BlobStoreError) return undefined;
+      throw error;
+    }
+  }
+
   /** The last good snapshot of a conversation; undefined if there is none. */
   async function find(key: number): Promise<StoredSnapshot | undefined> {
     const row = await database.run(findSnapshot, key);
-    if (row === undefined || row.blob === null) return undefined;
-    const { blob, taken_at: takenAt, heard } = row;
+    if (row === undefined) return undefined;
+    const { taken_at: takenAt, heard, source_id: sourceId } = row;
+    const isForked = row.blob === null && sourceId !== null;
+    const blob = isForked ? row.source_blob : row.blob;
+    if (blob === null) return undefined;
     return {
-      id: blob,
+      id: isForked ? row.id : blob,
       takenAt: takenAt ?? 0,
-      heard: heard ?? 0,
-      load: async (signal) => {
-        const { box } = await openBox(row);
-        const blobs = createSnapshotBlobs(store, row.id, box);
-        return { contents: await blobs.getContents(blob, signal), blobs };
-      },
+      heard: isForked ? -1 : (heard ?? 0),
+      withoutHome: isForked,
+      load: async (signal) => loadBlob(isForked ? await findSource(sourceId) : row, blob, signal),
       onRestore: (outcome, fault) => {
         metrics.snapshotRestores.add([outcome]);
         if (isLasting(outcome))
@@ -205,6 +244,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   return {
     begin,
     find,
+    findFault,
     /** How long the oldest change of files, of all runs of this process, has been waiting for its snapshot. */
     overdueMs: () => Math.max(0, ...[...running.values()].map((own) => own.overdueMs())),
     /** Removes copies that processes of this machine have left when they were killed. */

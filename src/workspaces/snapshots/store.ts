@@ -7,6 +7,7 @@ import { one, type Queries, read, repeatableWrite, rows, type Steps, write } fro
 import { encryptedWithActiveKey } from '../../encryption/store.ts';
 import { ownerName } from '../../users/owner.ts';
 import { ensureUserSteps } from '../../users/store.ts';
+import { recordTurn, type SnapshotTurn, turnTransactions } from './turnStore.ts';
 
 export interface SnapshotRow {
   readonly id: string;
@@ -17,6 +18,9 @@ export interface SnapshotRow {
   readonly blob: string | null;
   readonly taken_at: number | null;
   readonly heard: number | null;
+  /** The snapshot of another conversation that a fork starts with, until it has one of its own. */
+  readonly source_id: string | null;
+  readonly source_blob: string | null;
 }
 
 const columns = [
@@ -28,7 +32,12 @@ const columns = [
   'blob',
   'taken_at',
   'heard',
+  'source_id',
+  'source_blob',
 ] as const;
+
+/** The columns of a snapshot that needs no other one. */
+const ownFiles = { source_id: null, source_blob: null } as const;
 
 function* findRow(q: Queries, key: number): Steps<SnapshotRow | undefined> {
   return yield* one(
@@ -45,6 +54,18 @@ export const findSnapshot = read('snapshots.find', function* (q, key: number): S
   SnapshotRow | undefined
 > {
   return yield* findRow(q, key);
+});
+
+/** A snapshot that another one needs, which may be that of a conversation that was deleted. */
+export const findSourceSnapshot = read('snapshots.findSource', function* (q, id: string): Steps<
+  SnapshotRow | undefined
+> {
+  return yield* one(
+    q.build
+      .selectFrom('snapshots')
+      .select([...columns])
+      .where('id', '=', id),
+  );
 });
 
 /** Locks the conversation if the run still owns it. */
@@ -81,7 +102,7 @@ export const openSnapshot = repeatableWrite(
     if (!(yield* encryptedWithActiveKey(q, [sealed]))) return { outcome: 'stale_seal' };
     const own = { id, conversation_key: key, user_id: owned.user_id, conversation_id: owned.id, sealed };
     yield* rows(q.build.insertInto('snapshots').values({ ...own, created_at: q.now }));
-    return { outcome: 'open', row: { ...own, blob: null, taken_at: null, heard: null } };
+    return { outcome: 'open', row: { ...own, blob: null, taken_at: null, heard: null, ...ownFiles } };
   },
 );
 
@@ -90,22 +111,25 @@ interface Publication extends Run {
   readonly blob: string;
   readonly takenAt: number;
   readonly heard: number;
+  /** The turn after which the files were copied; null if they may be those of an unfinished turn. */
+  readonly turn?: SnapshotTurn | null;
 }
 
 /** Makes the snapshot the one that is restored. Returns false if the run no longer owns the conversation. */
 export const publishSnapshot = repeatableWrite(
   'snapshots.publish',
   function* (q, input: Publication): Steps<boolean> {
-    const { id, blob, takenAt, heard } = input;
+    const { id, blob, takenAt, heard, turn } = input;
     if ((yield* lockOwned(q, input)) === undefined) return false;
     const published = yield* one(
       q.build
         .updateTable('snapshots')
-        .set({ blob, taken_at: takenAt, heard })
+        .set({ blob, taken_at: takenAt, heard, ...ownFiles })
         .where('id', '=', id)
         .where('removed_at', 'is', null)
         .returning('id'),
     );
+    if (published !== undefined && turn != null) yield* recordTurn(q, input, turn);
     return published !== undefined;
   },
 );
@@ -118,7 +142,7 @@ interface Expiry {
   readonly stoppedMs: number | null;
 }
 
-/** Marks those whose conversation was deleted or stopped long ago. Returns the last id that was looked at. */
+/** Marks those whose conversation was deleted or stopped long ago. A fork that never started keeps its files. Returns the last id that was looked at. */
 export const expireSnapshots = write('snapshots.expire', function* (q, input: Expiry): Steps<
   string | undefined
 > {
@@ -132,7 +156,9 @@ export const expireSnapshots = write('snapshots.expire', function* (q, input: Ex
         stoppedMs === null
           ? sql<number>`0`.as('due')
           : sql<number>`case when conversations.status = 'STOPPED' and conversations.run_id is null
-              and conversations.updated_at < ${q.now} - ${stoppedMs} then 1 else 0 end`.as('due'),
+              and snapshots.source_id is null and conversations.updated_at < ${q.now} - ${stoppedMs} then 1 else 0 end`.as(
+              'due',
+            ),
       )
       .where('snapshots.id', '>', after)
       .where('snapshots.removed_at', 'is', null)
@@ -220,7 +246,7 @@ interface RemovedQuery {
   readonly sinceMs: number;
 }
 
-/** Snapshots that nobody needs any more. */
+/** Snapshots that nobody needs any more, also no fork. */
 export const listRemoved = read('snapshots.listRemoved', function* (q, input: RemovedQuery): Steps<
   { id: string; isOld: boolean }[]
 > {
@@ -230,6 +256,16 @@ export const listRemoved = read('snapshots.listRemoved', function* (q, input: Re
       .selectFrom('snapshots')
       .select(['id', sql<number>`case when removed_at < ${q.now} - ${sinceMs} then 1 else 0 end`.as('old')])
       .where('removed_at', 'is not', null)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('snapshots as fork')
+              .select('fork.id')
+              .whereRef('fork.source_id', '=', 'snapshots.id')
+              .where('fork.removed_at', 'is', null),
+          ),
+        ),
+      )
       .orderBy('removed_at')
       .limit(max),
   );
@@ -238,13 +274,18 @@ export const listRemoved = read('snapshots.listRemoved', function* (q, input: Re
 
 /** Called when no blob is left. */
 export const forgetSnapshot = repeatableWrite('snapshots.forget', function* (q, id: string): Steps<void> {
-  yield* rows(q.build.deleteFrom('snapshots').where('id', '=', id).where('removed_at', 'is not', null));
+  const gone = yield* one(
+    q.build.deleteFrom('snapshots').where('id', '=', id).where('removed_at', 'is not', null).returning('id'),
+  );
+  if (gone !== undefined) yield* rows(q.build.deleteFrom('snapshot_turns').where('snapshot_id', '=', id));
 });
 
 export const snapshotTransactions = [
   findSnapshot,
+  findSourceSnapshot,
   openSnapshot,
   publishSnapshot,
+  ...turnTransactions,
   expireSnapshots,
   discardSnapshot,
   listStoredBlobs,
