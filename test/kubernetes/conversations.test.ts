@@ -31,7 +31,7 @@ describe('a conversation in a pod', { skip }, () => {
     assert.equal(await shell(runs, id, 3, 'cat given.txt'), 'from the user\n');
     const [pod] = await listPods();
     assert.equal(pod?.metadata.labels?.['parley.dev/conversation'], id);
-    assert.ok(runs.service.logs().includes('Agents run in pods of kubernetes'));
+    assert.ok(runs.service.logs().includes('Agents run in Kubernetes pods'));
     await runs.stop(id);
     await runs.reaches(id, 'STOPPED');
     await untilNoPods();
