@@ -130,7 +130,7 @@ export interface Tables {
     always_allowed: string | null;
     /** The machine that stores the workspace. */
     workspace_node: string | null;
-    /** That machine and the volume in a cluster with the workspace, if it is on one. */
+    /** That machine and the volume or pod with the workspace, if it is in a cluster. */
     workspace_volume: string | null;
     /** While it waits for a worker: the only machine that may take it. Empty means any. */
     reserved_for: Generated<string>;

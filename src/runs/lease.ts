@@ -43,8 +43,9 @@ export function keepLease(options: LeaseOptions): Lease {
   async function renew(): Promise<void> {
     const sentAt = clock.steady();
     const outcome = await database.run(renewRun, { ...run, leaseMs });
-    if (outcome === 'kept') renewedAt = sentAt;
-    else onEnd(outcome);
+    // A run that its user has stopped keeps its lease until it has ended.
+    if (outcome !== 'lost') renewedAt = sentAt;
+    if (outcome !== 'kept') onEnd(outcome);
   }
   // One at a time: a database that is slow is not helped by more of them.
   const { run: renewOnce } = repeatable(renew, onBackgroundError);

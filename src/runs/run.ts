@@ -22,7 +22,7 @@ import { createPolicies } from './approvals/policies.ts';
 import { createAttachments } from './attachments.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
-import { isOnVolume, volumeRecord } from './keptVolume.ts';
+import { filesRecord, hadRemoteFiles } from './keptFiles.ts';
 import { createMasking, type Masking } from './masking.ts';
 import { isCancellation } from './prompts/inbox.ts';
 import { instructionsOf } from './prompts/instructions.ts';
@@ -88,7 +88,7 @@ function eventsFromPreviousRun(
   const { question, workspace_node: node } = conversation;
   return [
     ...(question === null ? [] : [approvalRequestExpired]),
-    ...(node === null || node === nodeId || snapshot !== undefined || isOnVolume(conversation)
+    ...(node === null || node === nodeId || snapshot !== undefined || hadRemoteFiles(conversation)
       ? []
       : [notice('The conversation continues on another machine: changes that were not pushed are lost.')]),
   ];
@@ -241,7 +241,7 @@ async function converse(
   // A turn counts as ended even if only the first part of its end was recorded.
   const wasOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
   const cancellation = messages.takeCancellation();
-  const volume = volumeRecord(nodeId, environment.sandbox);
+  const volume = filesRecord(nodeId, environment.sandbox);
   const isOpen = wasOpen && cancellation === undefined;
   const idle = !isOpen && messages.isEmpty();
   await recorder.step({

@@ -15,7 +15,7 @@ import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { watchRemoteDisk } from '../sandbox/remoteDiskWatch.ts';
 import { isRemote, type SandboxEngine, type SandboxLoss } from '../sandbox/sandbox.ts';
 import { appliedText } from '../workspaces/prepare/applyPatch.ts';
-import { emptyVolume } from '../workspaces/prepare/emptyVolume.ts';
+import { emptyFiles } from '../workspaces/prepare/emptyFiles.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
 import { prepareWorkspace, type Restored } from '../workspaces/prepare/prepare.ts';
@@ -23,7 +23,7 @@ import { snapshotReadable } from '../workspaces/snapshots/program.ts';
 import type { StoredSnapshot } from '../workspaces/snapshots/service.ts';
 import { policyOf } from './approvals/policies.ts';
 import type { RunInputs } from './inputs.ts';
-import { hasKeptFiles, isOnVolume } from './keptVolume.ts';
+import { hadRemoteFiles, hasKeptFiles, wereOnVolume } from './keptFiles.ts';
 import type { RunLimits } from './modelLimits.ts';
 import { openRunBridge } from './runBridge.ts';
 import type { RunContext, RunDependencies } from './runContext.ts';
@@ -202,7 +202,7 @@ function watchDiskSpace(
       ? watchRemoteDisk({
           ...watched,
           sandbox,
-          ...(sandbox.volume && { bytesMax: Number.POSITIVE_INFINITY }),
+          ...(sandbox.files?.isVolume && { bytesMax: Number.POSITIVE_INFINITY }),
         })
       : watchDisk({ ...watched, folders, pids: sandbox.pids });
   const stop = () => {
@@ -221,17 +221,17 @@ async function endOnLoss(lost: Promise<SandboxLoss>): Promise<never> {
 
 /** Tells the user if files are lost: those that are in no snapshot were deleted with the sandbox of the last run. */
 async function noteLostFiles({ nodeId }: RunDependencies, { conversation, snapshot, recorder }: RunContext) {
-  const wasOnVolume = isOnVolume(conversation);
-  if ((conversation.workspace_node !== nodeId && !wasOnVolume) || snapshot !== undefined) return;
-  const gone = wasOnVolume ? 'volume' : 'pod';
+  const wereRemote = hadRemoteFiles(conversation);
+  if ((conversation.workspace_node !== nodeId && !wereRemote) || snapshot !== undefined) return;
+  const gone = wereOnVolume(conversation) ? 'volume' : 'pod';
   const sentence = `The ${gone} of this conversation is gone, and there is no snapshot of its files:`;
   await recorder.add([notice(`${sentence} changes that were not pushed are lost.`)]);
 }
 
 /** Throws RunEnd if files are left that nobody knows. */
-async function clearVolume(sandbox: OpenSandbox, { signal }: RunContext): Promise<void> {
-  if (sandbox.volume === undefined || (await emptyVolume(sandbox, signal))) return;
-  throw new RunEnd('workspace_error', 'The volume of this conversation could not be emptied.');
+async function clearFiles(sandbox: OpenSandbox, { signal }: RunContext): Promise<void> {
+  if (sandbox.files?.areNew !== false || (await emptyFiles(sandbox, signal))) return;
+  throw new RunEnd('workspace_error', 'What an earlier run has left could not be removed.');
 }
 
 function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
@@ -338,9 +338,9 @@ export async function openRunEnvironment(
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
     const needs = { sandbox, folders, remote, git, setupRefusal, snapshot, isNew, environment: variables };
-    if (isNew || (!isKept && isOnVolume(conversation))) await noteLostFiles(dependencies, context);
+    if (isNew || (!isKept && hadRemoteFiles(conversation))) await noteLostFiles(dependencies, context);
     const fill = async () => {
-      await clearVolume(sandbox, context);
+      await clearFiles(sandbox, context);
       return prepare(context, needs);
     };
     // Nothing in a local folder is prepared: its user has done that.

@@ -9,6 +9,7 @@ import { createEgress } from '../bridge/egress.ts';
 import { limitsOfAll } from '../budgets/limits.ts';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/id.ts';
+import { findActive } from '../conversations/run/store.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
@@ -31,7 +32,7 @@ import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OnSandboxStart, type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
-import { isRemote, type RemoteEngine } from '../sandbox/sandbox.ts';
+import { type FindActive, isRemote, type RemoteEngine } from '../sandbox/sandbox.ts';
 import type { Settings } from '../settings/service.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
@@ -322,7 +323,8 @@ export function createRuntime(options: RuntimeOptions) {
     startOrphanSweep: (listProcesses: () => Promise<readonly string[]>) => {
       const sweep = async () => {
         const engine = await findRemoteEngine();
-        await engine?.removeOrphans(new Set(await listProcesses()));
+        const isActive: FindActive = async (keys) => new Set(await database.run(findActive, keys));
+        await engine?.removeOrphans(new Set(await listProcesses()), isActive);
       };
       const { stop } = repeat(sweep, orphanMs, onBackgroundError);
       return { close: stop };

@@ -130,13 +130,20 @@ export interface OpenSandbox {
    * or `keepFiles` is set: they then stay until it is closed again.
    */
   close(how?: CloseOptions): Promise<void>;
-  /**
-   * Identifies the volume with its workspace and home, which outlives the sandbox. The next one of the same conversation
-   * may have it, too. Undefined if there is none.
-   */
-  readonly volume?: string | undefined;
+  /** Where its workspace and home are, if they may outlive it. Undefined if they are folders of this machine. */
+  readonly files?: SandboxFiles | undefined;
   /** Resolves if the sandbox was on another machine and is lost. */
   readonly lost?: Promise<SandboxLoss>;
+}
+
+/** The next sandbox of the same conversation may have the same, if a volume has them, or if its worker was lost. */
+export interface SandboxFiles {
+  /** No others ever have the same one. */
+  readonly id: string;
+  /** They were created for this sandbox. Otherwise they may be those of an earlier one. */
+  readonly areNew: boolean;
+  /** They are on a volume, which limits their size. */
+  readonly isVolume: boolean;
 }
 
 export interface SandboxLoss {
@@ -180,11 +187,16 @@ export interface RemoteEngine {
   open(needs: SandboxNeeds): Promise<OpenSandbox>;
   /** Another sandbox where this process has one open for the same workspace; undefined if it has none. */
   join(spec: SandboxSpec): OpenSandbox | undefined;
-  /** Removes sandboxes of processes that are not alive any more. */
-  removeOrphans(alive: ReadonlySet<string>): Promise<void>;
+  /**
+   * Removes sandboxes of processes that are not alive any more. `findActive` returns which of these conversations have a
+   * run or will have one: that goes on in the sandbox or removes it. Without it, none has.
+   */
+  removeOrphans(alive: ReadonlySet<string>, findActive?: FindActive): Promise<void>;
   /** Undefined if files go with their sandbox. */
   readonly volumes?: SandboxVolumes | undefined;
 }
+
+export type FindActive = (keys: readonly number[]) => Promise<ReadonlySet<number>>;
 
 /** The volumes of conversations, by the keys of these. */
 export interface SandboxVolumes {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import type { Pod } from '../../src/sandbox/kubernetes/podStatus.ts';
 import { inspect } from '../support/inspect.ts';
 import { type Runs, type RunsOptions, startRuns } from '../support/runs.ts';
 import { ending, errorsAndNotices, shell } from '../support/runTalk.ts';
@@ -73,7 +74,8 @@ async function remove(runs: Runs, id: string): Promise<void> {
 async function stop(runs: Pick<Runs, 'stop' | 'reaches'>, id: string): Promise<void> {
   await runs.stop(id);
   await runs.reaches(id, 'STOPPED');
-  await pods?.untilNone();
+  const isOwn = ({ metadata }: Pod) => metadata.labels?.['parley.dev/conversation'] === id;
+  await until('its pod is gone', async () => !(await pods?.list())?.some(isOwn), goneMs);
 }
 
 describe('the volume of a conversation', { skip }, () => {

@@ -47,7 +47,7 @@ export interface ClaimedConversation extends UsageColumns {
   /** A JSON list of the tool kinds that the user has allowed permanently. */
   readonly always_allowed: string | null;
   readonly workspace_node: string | null;
-  /** As `keptVolume.ts` writes it. */
+  /** As `keptFiles.ts` writes it. */
   readonly workspace_volume: string | null;
   readonly heard: number;
   readonly turn_open: number;

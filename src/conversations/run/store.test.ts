@@ -10,7 +10,7 @@ import { startConversation, stopConversation } from '../lifecycle/store.ts';
 import { stopReason } from '../states.ts';
 import { releaseExpired } from '../sweep/store.ts';
 import { claimConversation } from './claimStore.ts';
-import { recordRun, releaseRun, renewRun } from './store.ts';
+import { findActive, recordRun, releaseRun, renewRun } from './store.ts';
 
 const leaseMs = 60_000;
 const times = {
@@ -51,6 +51,34 @@ for (const kind of databaseKinds) {
       const order = [];
       for (let taken = await claim(); taken !== undefined; taken = await claim()) order.push(taken.id);
       assert.deepEqual(order, ['a1', 'b1', 'a2', 'b2', 'a3']);
+    });
+
+    it('finds the conversations that have a run or will have one', async (t) => {
+      const { database, userId, create, claim } = await setUp(kind, t);
+      const ids = ['running', 'stopping', 'waiting', 'stopped', 'gone'];
+      for (const id of ids) await create('ada', id);
+      const keyOf = async (id: string) => {
+        const [row] = await inspect(database, `select key from conversations where id = '${id}'`);
+        return Number(row?.['key']);
+      };
+      const keys = await Promise.all(ids.map(keyOf));
+      const stop = (id: string) =>
+        database.run(stopConversation, {
+          ...{ userId: userId('ada'), id, at },
+          ...{ reason: stopReason('user'), events: [] },
+        });
+      await claim();
+      const taken = await claim();
+      assert.equal(taken?.id, 'stopping');
+      await stop('stopping');
+      await stop('stopped');
+      await inspect(database, "delete from conversations where id = 'gone'");
+      const active = await database.run(findActive, keys);
+      assert.deepEqual(
+        active.sort((a, b) => a - b),
+        keys.slice(0, 3),
+      );
+      assert.deepEqual(await database.run(findActive, []), []);
     });
 
     it('gives one user no more runs than allowed, however many claim at once', async (t) => {

@@ -220,4 +220,25 @@ export const releaseRun = repeatableWrite(
   },
 );
 
-export const runtimeTransactions = [renewRun, recordRun, titleRun, readRunStates, crashRun, releaseRun];
+/** Which of these conversations have a run or will have one. */
+export const findActive = read('runtime.findActive', function* (q, keys: readonly number[]): Steps<number[]> {
+  if (keys.length === 0) return [];
+  const found = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select('key')
+      .where('key', 'in', [...keys])
+      .where((e) => e.or([e('status', '<>', 'STOPPED'), e('run_id', 'is not', null)])),
+  );
+  return found.map(({ key }) => key);
+});
+
+export const runtimeTransactions = [
+  renewRun,
+  recordRun,
+  titleRun,
+  readRunStates,
+  crashRun,
+  releaseRun,
+  findActive,
+];

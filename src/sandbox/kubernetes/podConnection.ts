@@ -128,7 +128,7 @@ export async function connectToPod(options: PodConnectionOptions): Promise<PodCo
         signal: typeof signal === 'string' ? signal : null,
       });
       programs.delete(id);
-    }
+    } else if ('released' in message) void lose('it got no heartbeats');
   }
 
   function greet({ protocol, node }: Welcome): void {

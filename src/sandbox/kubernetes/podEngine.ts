@@ -5,6 +5,7 @@ import { entryArgv, withVariablePrefix } from '../entryScript.ts';
 import type {
   OpenSandbox,
   RemoteEngine,
+  SandboxFiles,
   SandboxNeeds,
   SandboxProcess,
   SandboxProgram,
@@ -16,14 +17,26 @@ import { attach } from './attach.ts';
 import { connectToPod, type PodConnection } from './podConnection.ts';
 import type { AcquiredPod, PodOwner, PodSource } from './podSource.ts';
 import { createPodSources, type PodSourcesOptions } from './podSources.ts';
-import { containerName, conversationLabels, labelOf, newPodName, processLabel } from './podSpec.ts';
+import {
+  containerName,
+  conversationLabels,
+  keyLabel,
+  labelOf,
+  newPodName,
+  podOf,
+  processLabel,
+  specLabel,
+} from './podSpec.ts';
 import { createPods, type Pods } from './pods.ts';
 import { bridgePort, imageFolder, type ProgramRequest } from './protocol.ts';
+import { findLivingPod } from './takeover.ts';
 import { createVolumes, type Volume, type VolumeOptions, type Volumes } from './volumes.ts';
 
 const { workspace, home } = sandboxPaths;
 /** Younger pods are not removed as orphans, because their worker may not have registered yet. */
 const orphanMsMin = 60_000;
+/** The supervisor may not have noticed yet that the earlier worker is gone. */
+const takeoverAttempts = 2;
 /** The files of Parley on this machine, which the image has in its own folder. */
 const programs = fileURLToPath(programFile('.')).replace(/\/$/, '');
 
@@ -50,7 +63,7 @@ function requestOf(spec: SandboxSpec, program: SandboxProgram, node: string): Pr
 
 interface OpenPod {
   readonly connection: PodConnection;
-  readonly volume: Volume | undefined;
+  readonly files: SandboxFiles;
   /** Deletes the pod. */
   remove(): Promise<void>;
 }
@@ -97,7 +110,7 @@ function sandboxIn({
     start,
     pids: () => [],
     lost: connection.lost,
-    volume: pod.volume?.id,
+    files: pod.files,
     close: async ({ keepFiles = false } = {}) => {
       isClosed = true;
       if (isOwner && !keepFiles) return pod.remove();
@@ -127,6 +140,12 @@ async function removeEarlier(source: PodSource, pods: Pods, spec: SandboxSpec): 
   await Promise.all(names.map(pods.untilGone));
 }
 
+function filesIn(pod: string, volume: Volume | undefined, isNewPod: boolean): SandboxFiles {
+  return volume === undefined
+    ? { id: `pod/${pod}`, areNew: isNewPod, isVolume: false }
+    : { id: volume.id, areNew: false, isVolume: true };
+}
+
 /** Adds the reason to the error if the pod could not start because of its volume. */
 async function explainVolume(volumes: Volumes, volume: Volume, error: unknown): Promise<unknown> {
   if (!(error instanceof ClusterError)) return error;
@@ -143,6 +162,8 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
   const open = new Map<string, OpenPod>();
   /** What this process has acquired and not removed. */
   const names = new Set<string>();
+  /** The pods that were lost but live, in which the next run can go on. */
+  const left = new Set<string>();
 
   async function connect(
     { podName: name, uid, findEnd }: AcquiredPod,
@@ -154,14 +175,66 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
       isHeld,
       hasEnded: () => pods.hasEnded(name, uid),
       explain: async (said, hasBrokenProtocol) => {
-        const [{ why, hasExceeded }, end] = await Promise.all([pods.explain(name, uid), findEnd?.()]);
+        const [{ why, hasExceeded, isAlive }, end] = await Promise.all([
+          pods.explain(name, uid),
+          findEnd?.(),
+        ]);
         const details = said === '' ? '' : ` (${said.replace(/\.+$/, '')})`;
         // Whoever has ended it on purpose does not want another one.
         const isFinal = hasExceeded || hasBrokenProtocol || end !== undefined;
+        // A pod that has an owner is never taken over.
+        if (isAlive && !isFinal && findEnd === undefined) left.add(name);
         const sentence = `The pod of the conversation was lost: ${end ?? why}${details}.`;
         return { sentence, isOwnFault: isFinal };
       },
     });
+  }
+
+  /** Rejects if the supervisor does not answer. The pod is left then. */
+  async function openIn(
+    asked: SandboxNeeds,
+    name: string,
+    acquired: AcquiredPod,
+    files: SandboxFiles,
+  ): Promise<OpenSandbox> {
+    const { spec, bridge, onStart, isHeld = () => true } = asked;
+    const { podName, remove } = acquired;
+    const connection = await connect(acquired, asked);
+    const pod: OpenPod = {
+      connection,
+      files,
+      remove: async () => {
+        if (open.get(spec.workspace) === pod) open.delete(spec.workspace);
+        connection.close();
+        // Another run may have taken it over.
+        if (!left.delete(podName) && isHeld()) await remove().catch(onBackgroundError);
+        names.delete(name);
+      },
+    };
+    open.set(spec.workspace, pod);
+    return sandboxIn({ pod, spec, bridge, onStart, isHeld, isOwner: true });
+  }
+
+  /** Goes on in the pod that an earlier run has left. Undefined if there is none that fits and answers. */
+  async function takeOver(asked: SandboxNeeds): Promise<OpenSandbox | undefined> {
+    const { spec, isHeld = () => true } = asked;
+    const labels = conversationLabels(spec);
+    if (labels === undefined || spec.conversation === undefined) return undefined;
+    const volume = await volumes?.find(spec.conversation);
+    if (volumes !== undefined && volume === undefined) return undefined;
+    const wanted = podOf('', spec, options, volume?.claim).metadata.labels[specLabel];
+    const { metadata } = findLivingPod(await pods.list(labels), wanted) ?? {};
+    if (metadata === undefined || !isHeld()) return undefined;
+    const { name, uid } = metadata;
+    names.add(name);
+    const acquired = { podName: name, uid, remove: () => pods.remove(name) };
+    for (let attempt = 0; attempt < takeoverAttempts && isHeld(); attempt++) {
+      const opened = await openIn(asked, name, acquired, filesIn(name, volume, false)).catch(() => undefined);
+      if (opened !== undefined) return opened;
+      if (!left.delete(name)) break;
+    }
+    names.delete(name);
+    return undefined;
   }
 
   /** Whether no living process uses it. */
@@ -177,9 +250,12 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
     kind: 'kubernetes',
     pods,
     volumes,
-    removeOrphans: async (alive) => {
-      const left = (await source.list({})).filter((owner) => isOrphan(owner, alive));
-      await Promise.all(left.map((owner) => owner.remove()));
+    removeOrphans: async (alive, findActive = async () => new Set()) => {
+      const keyOf = ({ metadata }: PodOwner) => Number(metadata.labels?.[keyLabel] ?? 0);
+      const found = (await source.list({})).filter((owner) => isOrphan(owner, alive));
+      const active = await findActive(found.map(keyOf));
+      const orphans = found.filter((owner) => !active.has(keyOf(owner)));
+      await Promise.all(orphans.map((owner) => owner.remove()));
     },
     paths: () => sandboxPaths,
     join: (spec) => {
@@ -187,8 +263,10 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
       return pod && sandboxIn({ pod, spec, isOwner: false });
     },
     open: async (asked) => {
-      const { spec, bridge, exclusive = false, onStart, isHeld = () => true } = asked;
+      const { spec, exclusive = false, isHeld = () => true } = asked;
       await untilReady(api, isHeld);
+      const taken = exclusive ? await takeOver(asked) : undefined;
+      if (taken !== undefined) return taken;
       if (exclusive) await removeEarlier(source, pods, spec);
       if (!isHeld()) throw new Error('the conversation belongs to another run');
       const volume = spec.conversation && (await volumes?.open(spec.conversation));
@@ -198,25 +276,12 @@ export function createPodEngine(options: PodEngineOptions): RemoteEngine & { rea
         names.delete(name);
         throw volumes && volume ? await explainVolume(volumes, volume, error) : error;
       });
-      const remove = async () => {
+      const files = filesIn(acquired.podName, volume, true);
+      try {
+        return await openIn(asked, name, acquired, files);
+      } catch (error) {
         await acquired.remove().catch(onBackgroundError);
         names.delete(name);
-      };
-      try {
-        const connection = await connect(acquired, asked);
-        const pod: OpenPod = {
-          connection,
-          volume,
-          remove: async () => {
-            if (open.get(spec.workspace) === pod) open.delete(spec.workspace);
-            connection.close();
-            await remove();
-          },
-        };
-        open.set(spec.workspace, pod);
-        return sandboxIn({ pod, spec, bridge, onStart, isHeld, isOwner: true });
-      } catch (error) {
-        await remove();
         throw error;
       }
     },

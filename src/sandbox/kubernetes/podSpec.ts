@@ -1,11 +1,12 @@
 // The specification of a pod for one conversation. Nothing secret is in it: variables and keys of a run are sent over
 // the connection, and only to programs that need them.
 import { createHash, randomBytes } from 'node:crypto';
+import { version } from '../../process/version.ts';
 import { mib } from '../../validation/schema.ts';
 import { limitsOf, sharedMemoryBytesMax, temporaryBytesMax } from '../limits.ts';
 import type { SandboxConversation, SandboxSpec } from '../sandbox.ts';
 import { sandboxPaths } from '../sandboxPaths.ts';
-import { supervisorFile, warmVariable } from './protocol.ts';
+import { protocolVersion, supervisorFile, warmVariable } from './protocol.ts';
 
 export interface PodOptions {
   readonly namespace: string;
@@ -21,6 +22,9 @@ export const managedBy = { 'app.kubernetes.io/managed-by': 'parley' } as const;
 export const processLabel = 'parley.dev/process';
 export const conversationLabel = 'parley.dev/conversation';
 export const userLabel = 'parley.dev/user';
+export const keyLabel = 'parley.dev/conversation-key';
+/** A hash of everything that a run wants of its pod. */
+export const specLabel = 'parley.dev/spec';
 export const containerName = 'agent';
 
 const user = 1_000;
@@ -76,61 +80,69 @@ export function podOf(name: string, spec: PodNeeds, options: PodOptions, claim?:
     cpu: String(processorsDefault * spec.resourceFactor),
     'ephemeral-storage': String(storage),
   };
+  const podSpec = {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 1,
+    hostname: 'parley',
+    ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: user,
+      runAsGroup: user,
+      fsGroup: user,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [
+      {
+        name: containerName,
+        image: spec.image ?? image,
+        imagePullPolicy: 'IfNotPresent',
+        command,
+        workingDir: sandboxPaths.workspace,
+        env: [
+          { name: 'PARLEY_POD', value: '1' },
+          { name: 'HOME', value: sandboxPaths.home },
+        ],
+        stdin: true,
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        resources: { requests, limits },
+        volumeMounts: [
+          { name: 'files', mountPath: sandboxPaths.workspace, subPath: 'workspace' },
+          { name: 'files', mountPath: sandboxPaths.home, subPath: 'home' },
+          { name: 'temporary', mountPath: '/tmp' },
+          { name: 'shared-memory', mountPath: '/dev/shm' },
+        ],
+      },
+    ],
+    volumes: [
+      claim === undefined
+        ? { name: 'files', emptyDir: { sizeLimit: String(volumeBytesMax) } }
+        : { name: 'files', persistentVolumeClaim: { claimName: claim } },
+      { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytesMax) } },
+      { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },
+    ],
+  };
+  const hash = createHash('sha256').update(JSON.stringify([version, protocolVersion, podSpec]));
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name,
-      labels: { ...managedBy, [processLabel]: labelOf(processId), ...conversationLabels(spec) },
-    },
-    spec: {
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      terminationGracePeriodSeconds: 1,
-      hostname: 'parley',
-      ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: user,
-        runAsGroup: user,
-        fsGroup: user,
-        seccompProfile: { type: 'RuntimeDefault' },
+      labels: {
+        ...managedBy,
+        [processLabel]: labelOf(processId),
+        ...conversationLabels(spec),
+        ...(spec.conversation && { [keyLabel]: String(spec.conversation.key) }),
+        [specLabel]: hash.digest('hex').slice(0, 40),
       },
-      containers: [
-        {
-          name: containerName,
-          image: spec.image ?? image,
-          imagePullPolicy: 'IfNotPresent',
-          command,
-          workingDir: sandboxPaths.workspace,
-          env: [
-            { name: 'PARLEY_POD', value: '1' },
-            { name: 'HOME', value: sandboxPaths.home },
-          ],
-          stdin: true,
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ['ALL'] },
-          },
-          resources: { requests, limits },
-          volumeMounts: [
-            { name: 'files', mountPath: sandboxPaths.workspace, subPath: 'workspace' },
-            { name: 'files', mountPath: sandboxPaths.home, subPath: 'home' },
-            { name: 'temporary', mountPath: '/tmp' },
-            { name: 'shared-memory', mountPath: '/dev/shm' },
-          ],
-        },
-      ],
-      volumes: [
-        claim === undefined
-          ? { name: 'files', emptyDir: { sizeLimit: String(volumeBytesMax) } }
-          : { name: 'files', persistentVolumeClaim: { claimName: claim } },
-        { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytesMax) } },
-        { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: String(sharedMemoryBytesMax) } },
-      ],
     },
+    spec: podSpec,
   };
 }
 

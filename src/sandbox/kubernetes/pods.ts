@@ -44,10 +44,12 @@ export interface PodEnd {
   readonly why: string;
   /** Whether it exceeded a limit on memory or storage. */
   readonly hasExceeded: boolean;
+  /** Whether it has not ended at all, as far as it is known. */
+  readonly isAlive: boolean;
 }
 
 const isSame = ({ metadata }: Pod, uid: string | undefined) => uid === undefined || metadata.uid === uid;
-const deleted: PodEnd = { why: 'it was deleted', hasExceeded: false };
+const deleted: PodEnd = { why: 'it was deleted', hasExceeded: false, isAlive: false };
 
 interface PodList {
   readonly items: readonly Pod[];
@@ -166,9 +168,12 @@ export function createPods(api: Api, namespace: string): Pods {
       try {
         const pod = await untilExplained(name);
         if (!isSame(pod, uid)) return deleted;
-        return { why: endOf(pod), hasExceeded: hasExceeded(pod) };
+        const isAlive = isPodRunning(pod) && pod.metadata.deletionTimestamp === undefined;
+        return { why: endOf(pod), hasExceeded: hasExceeded(pod), isAlive };
       } catch (error) {
-        return isNotFound(error) ? deleted : { why: (error as Error).message, hasExceeded: false };
+        return isNotFound(error)
+          ? deleted
+          : { why: (error as Error).message, hasExceeded: false, isAlive: false };
       }
     },
   };

@@ -4,10 +4,12 @@
 export const protocolVersion = 2;
 
 /**
- * Without a heartbeat for this long, the supervisor ends everything. A lost lease is taken over later than that. A worker
+ * Without a heartbeat for this long, the supervisor ends all programs. A lost lease is taken over later than that. A worker
  * whose stream breaks has as long to attach again.
  */
 export const silenceMsMax = 6_000;
+/** How long the pod then waits, with its files, for the worker that continues the conversation. */
+export const takeoverMsMax = 60_000;
 export const heartbeatMs = 1_000;
 /** How long a pod waits for the first worker, unless it was created in advance. */
 const helloMsMax = 60_000;
@@ -72,7 +74,9 @@ export type FromWorker =
 export type FromSupervisor =
   | { readonly started: number }
   | { readonly failed: number; readonly code: string }
-  | { readonly ended: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };
+  | { readonly ended: number; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  /** The last message: no heartbeats have come, all programs have ended, and another worker may take over. */
+  | { readonly released: true };
 
 /** What a channel is for. The worker opens programs; the supervisor opens outputs and connections to the bridge. */
 export type AboutChannel =

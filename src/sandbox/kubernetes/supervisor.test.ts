@@ -15,13 +15,14 @@ import { windowBytes } from './multiplexer.ts';
 import { encodePacket } from './packets.ts';
 import { connectToPod } from './podConnection.ts';
 import type { OpenPodStream } from './podLink.ts';
-import { firstMark, type ProgramRequest } from './protocol.ts';
+import { firstMark, type ProgramRequest, silenceMsMax, takeoverMsMax } from './protocol.ts';
 
 const file = fileURLToPath(new URL('./inside/supervisor.ts', import.meta.url));
 
 interface Needs {
   readonly isHeld?: () => boolean;
   readonly onBridge?: (connection: Duplex) => void;
+  readonly takeoverMs?: number;
 }
 
 interface Supervised {
@@ -63,9 +64,9 @@ function attachTo({ stdin, stdout }: ChildProcess, onOutput: (bytes: Buffer) => 
   };
 }
 
-async function startSupervisor(t: TestContext): Promise<Supervised> {
+async function startSupervisor(t: TestContext, takeoverMs = takeoverMsMax): Promise<Supervised> {
   const port = await freePort();
-  const child = spawn(process.execPath, [file, String(port)], { stdio: 'pipe' });
+  const child = spawn(process.execPath, [file, String(port), String(takeoverMs)], { stdio: 'pipe' });
   t.after(() => child.kill('SIGKILL'));
   const output: Buffer[] = [];
   child.stdout.on('data', (bytes: Buffer) => output.push(bytes));
@@ -97,9 +98,12 @@ async function startSupervisor(t: TestContext): Promise<Supervised> {
   };
 }
 
-async function connect(t: TestContext, { isHeld = () => true, onBridge }: Needs = {}) {
-  const supervised = await startSupervisor(t);
-  const { child, open } = supervised;
+/** Attaches another worker to the supervisor. */
+async function connectTo(
+  t: TestContext,
+  { child, open }: Supervised,
+  { isHeld = () => true, onBridge }: Needs = {},
+) {
   const pod = await connectToPod({
     open,
     onBridge,
@@ -108,7 +112,12 @@ async function connect(t: TestContext, { isHeld = () => true, onBridge }: Needs 
     explain: async (why, isOwnFault) => ({ sentence: `The pod was lost: ${why}.`, isOwnFault }),
   });
   t.after(() => pod.close());
-  return { pod, ...supervised };
+  return pod;
+}
+
+async function connect(t: TestContext, { takeoverMs, ...needs }: Needs = {}) {
+  const supervised = await startSupervisor(t, takeoverMs);
+  return { pod: await connectTo(t, supervised, needs), ...supervised };
 }
 
 const program = (argv: ProgramRequest['argv'], env = {}): ProgramRequest => ({ argv, env, cwd: tmpdir() });
@@ -205,17 +214,21 @@ describe('the supervisor of a pod', () => {
     assert.ok(!written.includes('secret') && !written.includes('hello'));
   });
 
-  it('ends itself and all programs if the worker is not heard from, and the worker learns it', async (t) => {
+  it('ends all programs if the worker is not heard from, and itself later, and the worker learns it', async (t) => {
     let isHeld = true;
-    const { pod, child } = await connect(t, { isHeld: () => isHeld });
+    const { pod, child } = await connect(t, { isHeld: () => isHeld, takeoverMs: 100 });
     const left = longSleep();
     const started = await pod.start(shell(`sleep ${left}`));
     await until('it runs', () => sleeps(left) === 1);
     isHeld = false;
-    assert.deepEqual(await pod.lost, { sentence: 'The pod was lost: it has ended.', isOwnFault: false });
+    assert.deepEqual(await pod.lost, {
+      sentence: 'The pod was lost: it got no heartbeats.',
+      isOwnFault: false,
+    });
     assert.deepEqual(await started.ended, { code: null, signal: 'SIGKILL' });
-    assert.notEqual(child.exitCode, null);
+    assert.equal(sleeps(left), 0);
     await assert.rejects(pod.start(shell('true')), /closed/);
+    await until('it has ended', () => child.exitCode === 10);
   });
 
   it('ends at once when the worker closes the connection or breaks the protocol', async (t) => {
@@ -298,7 +311,7 @@ describe('a supervisor whose stream to the worker breaks', () => {
   });
 
   it('ends itself if no worker comes back in time, and the worker learns it', async (t) => {
-    const { pod, child, cut, refuse } = await connect(t);
+    const { pod, child, cut, refuse } = await connect(t, { takeoverMs: 100 });
     const started = await pod.start(program(['cat']));
     refuse();
     cut();
@@ -309,7 +322,7 @@ describe('a supervisor whose stream to the worker breaks', () => {
 
   it('does not go on for a worker that has lost its lease and still reads', async (t) => {
     let isHeld = true;
-    const { pod, child } = await connect(t, { isHeld: () => isHeld });
+    const { pod, child } = await connect(t, { takeoverMs: 100, isHeld: () => isHeld });
     const prints = await pod.start(shell('while echo more; do sleep 0.1; done'));
     prints.stdout.resume();
     isHeld = false;
@@ -319,11 +332,73 @@ describe('a supervisor whose stream to the worker breaks', () => {
 
   it('does not go on for a worker that has lost its lease', async (t) => {
     let isHeld = true;
-    const { pod, child, cut, opened } = await connect(t, { isHeld: () => isHeld });
+    const { pod, child, cut, opened } = await connect(t, { isHeld: () => isHeld, takeoverMs: 100 });
     isHeld = false;
     cut();
     await pod.lost;
     assert.equal(opened(), 1);
     await until('it has ended', () => child.exitCode === 10);
+  });
+});
+
+describe('a supervisor whose worker was lost', () => {
+  it('serves the next worker, in whose session nothing of the earlier one is left', async (t) => {
+    let isHeld = true;
+    const supervised = await startSupervisor(t);
+    const first = await connectTo(t, supervised, { isHeld: () => isHeld });
+    const left = longSleep();
+    const started = await first.start(shell(`setsid sleep ${left} & sleep ${left}`));
+    await until('both run', () => sleeps(left) === 2);
+    isHeld = false;
+    await first.lost;
+    assert.equal(sleeps(left), 0);
+    assert.deepEqual(await started.ended, { code: null, signal: 'SIGKILL' });
+    const bridged: Duplex[] = [];
+    const second = await connectTo(t, supervised, { onBridge: (one) => void bridged.push(one.end('hi')) });
+    const cat = await second.start(shell('cat; exit 4'));
+    cat.stdin.end('hello again\n');
+    assert.equal(await read(cat.stdout), 'hello again\n');
+    assert.equal((await cat.ended).code, 4);
+    const script = `require('net').connect(${supervised.port}, '127.0.0.1').on('data', (data) => process.stdout.write(data))`;
+    const asks = await second.start(program([process.execPath, '--eval', script]));
+    asks.stderr.resume();
+    assert.equal(await read(asks.stdout), 'hi');
+    assert.equal(bridged.length, 1);
+    // What the first worker still sends has no effect.
+    isHeld = true;
+    first.sweep();
+    first.close();
+    const fine = await second.start(program(['true']));
+    assert.equal((await fine.ended).code, 0);
+    assert.equal(supervised.child.exitCode, null);
+  });
+
+  it('serves a worker that comes before it has noticed the loss', async (t) => {
+    const supervised = await startSupervisor(t);
+    let isHeld = true;
+    const first = await connectTo(t, supervised, { isHeld: () => isHeld });
+    const left = longSleep();
+    await first.start(shell(`sleep ${left}`));
+    await until('it runs', () => sleeps(left) === 1);
+    isHeld = false;
+    supervised.cut();
+    const second = await until(
+      'it is served',
+      () => connectTo(t, supervised).catch(() => undefined),
+      2 * silenceMsMax,
+    );
+    assert.equal(sleeps(left), 0);
+    const fine = await second.start(program(['true']));
+    assert.equal((await fine.ended).code, 0);
+  });
+
+  it('does not let a worker in whose predecessor lives', async (t) => {
+    const supervised = await startSupervisor(t);
+    const first = await connectTo(t, supervised);
+    const kept = await first.start(program(['cat']));
+    await assert.rejects(connectTo(t, supervised));
+    kept.stdin.end('still here');
+    assert.equal(await read(kept.stdout), 'still here');
+    assert.equal((await kept.ended).code, 0);
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Api, type ApiRequest, ClusterError, refusalOf } from './api.ts';
-import { createVolumes, keyLabel, serviceLabel } from './volumes.ts';
+import { keyLabel } from './podSpec.ts';
+import { createVolumes, serviceLabel } from './volumes.ts';
 
 interface StoredClaim {
   metadata: { name: string; uid: string; deletionTimestamp?: string; labels: Record<string, string> };

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SandboxConversation, SandboxVolumes } from '../sandbox.ts';
 import { type Api, ClusterError } from './api.ts';
-import { labelOf, labelsOfConversation, managedBy } from './podSpec.ts';
+import { keyLabel, labelOf, labelsOfConversation, managedBy } from './podSpec.ts';
 
 export interface VolumeOptions {
   /** A quantity of Kubernetes, such as 10Gi. */
@@ -40,12 +40,13 @@ export interface Volume {
 export interface Volumes extends SandboxVolumes {
   /** Creates it if there is none. Throws ClusterError with the reason. */
   open(conversation: SandboxConversation): Promise<Volume>;
+  /** Undefined if there is none, or if it is being deleted. */
+  find(conversation: SandboxConversation): Promise<Volume | undefined>;
   /** Why a pod that mounts it cannot start, as a clause; undefined if the volume is not the cause. Never rejects. */
   findFault(volume: Volume): Promise<string | undefined>;
 }
 
 export const serviceLabel = 'parley.dev/service';
-export const keyLabel = 'parley.dev/conversation-key';
 
 const pageMax = '500';
 /** Claims beyond these are looked at when others are gone. */
@@ -143,6 +144,12 @@ export function createVolumes(api: Api, namespace: string, options: VolumeOption
           );
         await wait(lookAgainMs);
       }
+    },
+    find: async (conversation) => {
+      const name = nameOf(await serviceId(), conversation);
+      const { metadata } = (await find(name)) ?? {};
+      const isUsable = metadata !== undefined && metadata.deletionTimestamp === undefined;
+      return isUsable ? { claim: name, id: metadata.uid } : undefined;
     },
     findFault: async ({ claim: name }) => {
       const claim = await find(name).catch(() => undefined);

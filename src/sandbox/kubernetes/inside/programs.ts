@@ -10,8 +10,6 @@ import type { Multiplexer } from '../multiplexer.ts';
 import { type ProgramRequest, requestBytesMax, requestSizeBytes } from '../protocol.ts';
 
 const marker = 'PARLEY_PROGRAM';
-/** Tells programs of this supervisor from all others, because tests run it outside of a pod. */
-const mark = randomBytes(8).toString('hex');
 /** Set in pods, where every process is a program's. */
 const isAlone = process.env['PARLEY_POD'] === '1';
 const goneMsMax = 5_000;
@@ -21,10 +19,11 @@ const killAgainMs = 20;
 /** Process 1 waits for the supervisor and ends with it. */
 const own: ReadonlySet<number> = new Set([1, process.pid, process.ppid]);
 
-const markPattern = new RegExp(`(?:^|\\0)${marker}=${mark}\\.(\\d+)\\0`);
+/** Finds the id of a program. The mark tells those of one worker from all others. */
+const patternOf = (mark: string) => new RegExp(`(?:^|\\0)${marker}=${mark}\\.(\\d+)\\0`);
 
 /** Lists the running processes, with the id of their program if it is known. A zombie has no environment and is left out. */
-function listMarked(): { readonly pid: number; readonly program: number | undefined }[] {
+function listMarked(markPattern: RegExp): { readonly pid: number; readonly program: number | undefined }[] {
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0 && !own.has(pid))
@@ -48,14 +47,18 @@ function kill(pid: number): void {
   }
 }
 
-/** Again and again, because they may be starting others. */
-async function killMarked(isMeant: (program: number | undefined) => boolean): Promise<void> {
+/** Again and again, because they may be starting others. Returns false if some are left. */
+async function killMatching(
+  markPattern: RegExp,
+  isMeant: (program: number | undefined) => boolean,
+): Promise<boolean> {
   for (let round = 0; round < killRoundsMax; round++) {
-    const found = listMarked().filter(({ program }) => isMeant(program));
-    if (found.length === 0) return;
+    const found = listMarked(markPattern).filter(({ program }) => isMeant(program));
+    if (found.length === 0) return true;
     for (const { pid } of found) kill(pid);
     await wait(killAgainMs);
   }
+  return false;
 }
 
 /** The variables of the image. Those that Kubernetes adds are of no use without a network, and one is for the supervisor. */
@@ -94,18 +97,24 @@ async function readRequest(channel: Duplex): Promise<ProgramRequest> {
   }
 }
 
-function spawnProgram(id: number, { argv: [command, ...args], env, cwd }: ProgramRequest): ChildProcess {
+function spawnProgram(name: string, { argv: [command, ...args], env, cwd }: ProgramRequest): ChildProcess {
   return spawn(command, args, {
     cwd,
-    env: { ...imageVariables, ...env, [marker]: `${mark}.${id}` },
+    env: { ...imageVariables, ...env, [marker]: name },
     stdio: ['pipe', 'pipe', 'pipe'],
     // Its own process group can be killed as a whole.
     detached: true,
   });
 }
 
+/** The programs of one worker. */
 export function createPrograms(connection: () => Multiplexer) {
+  const mark = randomBytes(8).toString('hex');
+  const pattern = patternOf(mark);
+  const killMarked = (isMeant: (program: number | undefined) => boolean) => killMatching(pattern, isMeant);
   const running = new Map<number, KnownProcess>();
+  const reported = new Set<Promise<void>>();
+  let isOver = false;
 
   /** Connects the streams of a program that has started. */
   function connect(id: number, child: ChildProcess, input: Duplex): void {
@@ -145,7 +154,8 @@ export function createPrograms(connection: () => Multiplexer) {
     input.end();
     try {
       const request = await readRequest(input);
-      const child = spawnProgram(id, request);
+      if (isOver) throw new Error('all programs are being ended');
+      const child = spawnProgram(`${mark}.${id}`, request);
       let hasStarted = false;
       child.once('error', (error) => hasStarted || failed(id, input, error));
       child.once('spawn', () => {
@@ -154,12 +164,17 @@ export function createPrograms(connection: () => Multiplexer) {
         connect(id, child, input);
         connection().control({ started: id });
       });
-      child.once('exit', async (code, signal) => {
+      const report = async (code: number | null, signal: NodeJS.Signals | null) => {
         await end(id);
         running.delete(id);
         input.destroy();
         connection().control({ ended: id, code, signal });
-      });
+      };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      reported.add(promise);
+      void promise.then(() => reported.delete(promise));
+      child.once('error', () => hasStarted || resolve());
+      child.once('exit', (code, signal) => void report(code, signal).then(resolve));
     } catch (error) {
       failed(id, input, error as NodeJS.ErrnoException);
     }
@@ -169,6 +184,13 @@ export function createPrograms(connection: () => Multiplexer) {
     start,
     /** Its exit is reported as always. */
     kill: end,
+    /** Ends all of them and lets no others start. Returns false if that was not possible. */
+    endAll: async () => {
+      isOver = true;
+      const areGone = await killMarked(() => true);
+      await Promise.race([Promise.all(reported), wait(goneMsMax)]);
+      return areGone && reported.size === 0;
+    },
     sweep: () => killMarked((program) => program === undefined || !running.has(program)),
   };
 }

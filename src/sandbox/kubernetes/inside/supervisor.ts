@@ -1,8 +1,9 @@
 // Runs in the pod of a conversation: starts and ends programs for the worker that is attached to it, and carries
-// connections to the bridge. Everything in the pod ends with it, also when the heartbeats of the worker stop.
+// connections to the bridge. When the heartbeats of the worker stop, all programs end, and another worker may take over.
+// Everything in the pod ends with this process.
 import { createServer, Socket } from 'node:net';
 import { createMultiplexer, type Multiplexer } from '../multiplexer.ts';
-import { bridgePort, type FromWorker, firstWaitMs, silenceMsMax } from '../protocol.ts';
+import { bridgePort, type FromWorker, firstWaitMs, silenceMsMax, takeoverMsMax } from '../protocol.ts';
 import { createPrograms } from './programs.ts';
 import { createWorkerLink } from './workerLink.ts';
 
@@ -22,39 +23,57 @@ function end(code: number, why: string): never {
 const output = new Socket({ fd: 1, readable: false, writable: true });
 output.on('error', () => end(exits.workerGone, 'Standard output cannot be written.'));
 
-const programs = createPrograms(() => multiplexer);
+/** What one worker has in the pod. Nothing of it is left when another one takes over. */
+function createTenancy() {
+  let isOver = false;
+  const programs = createPrograms(() => multiplexer);
+  const link = createWorkerLink({
+    write: (bytes) => {
+      if (isOver) return;
+      output.write(bytes);
+      if (output.writableLength > outputBytesMax) end(exits.failed, 'Nobody reads what is written.');
+    },
+    onFrame: (frame) => multiplexer.receive(frame),
+    onRoom: () => multiplexer.proceed(),
+    onHeartbeat: keepAlive,
+    onOverflow: () => end(exits.failed, 'The worker confirms nothing.'),
+  });
+  const multiplexer: Multiplexer = createMultiplexer({
+    side: 'supervisor',
+    send: link.send,
+    hasRoom: link.hasRoom,
+    onOpen: (channel, id) => void programs.start(id, channel),
+    onControl: (message) => receive(message as FromWorker),
+  });
 
-const link = createWorkerLink({
-  write: (bytes) => {
-    output.write(bytes);
-    if (output.writableLength > outputBytesMax) end(exits.failed, 'Nobody reads what is written.');
-  },
-  onFrame: (frame) => multiplexer.receive(frame),
-  onRoom: () => multiplexer.proceed(),
-  onHeartbeat: keepAlive,
-  onOverflow: () => end(exits.failed, 'The worker confirms nothing.'),
-});
+  function receive(message: FromWorker): void {
+    if ('kill' in message) void programs.kill(message.kill);
+    else if ('sweep' in message) void programs.sweep();
+    else if ('exit' in message) end(exits.asked, 'The worker has ended the pod.');
+  }
 
-const multiplexer: Multiplexer = createMultiplexer({
-  side: 'supervisor',
-  send: link.send,
-  hasRoom: link.hasRoom,
-  onOpen: (channel, id) => void programs.start(id, channel),
-  onControl: (message) => receive(message as FromWorker),
-});
-
-function receive(message: FromWorker): void {
-  if ('kill' in message) void programs.kill(message.kill);
-  else if ('sweep' in message) void programs.sweep();
-  else if ('exit' in message) end(exits.asked, 'The worker has ended the pod.');
+  return {
+    link,
+    multiplexer,
+    /** Ends all programs. Returns false if that was not possible. */
+    end: async () => {
+      const hasEnded = await programs.endAll();
+      multiplexer.control({ released: true });
+      multiplexer.close(new Error('the worker is gone'));
+      isOver = true;
+      return hasEnded;
+    },
+  };
 }
+
+let tenancy = createTenancy();
 
 /** Programs reach the bridge on the loopback interface. */
 const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
   try {
     // Connections must not pile up while there is no worker.
-    if (!link.hasRoom()) throw new Error('there is no room');
-    const { channel } = multiplexer.open({ bridge: true });
+    if (!tenancy.link.hasRoom()) throw new Error('there is no room');
+    const { channel } = tenancy.multiplexer.open({ bridge: true });
     socket.on('error', () => channel.destroy());
     channel.on('error', () => socket.destroy());
     // After a proper end, the rest is still on its way.
@@ -69,14 +88,25 @@ listener.maxConnections = connectionsMax;
 listener.on('error', ({ message }) =>
   end(exits.failed, `The port of the bridge cannot be opened: ${message}`),
 );
-// Tests use another port.
+// Tests use another port, and do not wait so long.
 listener.listen(Number(process.argv[2] ?? bridgePort), '127.0.0.1');
+const takeoverMs = Number(process.argv[3] ?? takeoverMsMax);
 
-/** On a busy machine this process may be late itself, so it first reads what has arrived in the meantime. */
-function endSoon(): void {
-  silence = setTimeout(() => end(exits.workerGone, 'The worker sends no heartbeats.'), lastReadMs);
+/** Ends what belongs to the worker, and waits for another one. */
+async function release(): Promise<void> {
+  isReleasing = true;
+  if (!(await tenancy.end())) end(exits.workerGone, 'The worker sends no heartbeats, and its programs stay.');
+  tenancy = createTenancy();
+  isReleasing = false;
+  silence = setTimeout(() => end(exits.workerGone, 'No other worker has taken over.'), takeoverMs);
 }
 
+/** On a busy machine this process may be late itself, so it first reads what has arrived in the meantime. */
+function releaseSoon(): void {
+  silence = setTimeout(release, lastReadMs);
+}
+
+let isReleasing = false;
 const waitMs = firstWaitMs(process.env);
 let silence =
   waitMs === undefined
@@ -84,13 +114,16 @@ let silence =
     : setTimeout(() => end(exits.workerGone, 'No worker has connected.'), waitMs);
 
 function keepAlive(): void {
+  if (isReleasing) return;
   clearTimeout(silence);
-  silence = setTimeout(endSoon, silenceMsMax - lastReadMs);
+  silence = setTimeout(releaseSoon, silenceMsMax - lastReadMs);
 }
 
 process.stdin.on('data', (bytes: Buffer) => {
+  // A worker that comes too late must not start anything. One that takes over tries again.
+  if (isReleasing) return;
   try {
-    link.read(bytes);
+    tenancy.link.read(bytes);
   } catch (error) {
     end(exits.brokenProtocol, `The worker has broken the protocol: ${(error as Error).message}.`);
   }

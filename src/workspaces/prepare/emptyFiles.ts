@@ -1,5 +1,5 @@
-// Removes what a volume holds: a run that did not get far may have left a part of the files, and a volume that the
-// cluster gives out again may have those of somebody else.
+// Removes what is in a sandbox before its files are prepared: a run that did not get far may have left a part of them,
+// and a volume that the cluster gives out again may have those of somebody else.
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runToEnd } from '../../sandbox/runToEnd.ts';
 
@@ -11,7 +11,7 @@ const script = `empty() { find "$@" -mindepth 1 -maxdepth 1 -exec rm -rf -- {} +
 empty "$@" 2>/dev/null || { chmod -R u+rwX -- "$@" 2>/dev/null; empty "$@" 2>/dev/null; }`;
 
 /** Returns false if something is left. */
-export async function emptyVolume(sandbox: OpenSandbox, signal: AbortSignal): Promise<boolean> {
+export async function emptyFiles(sandbox: OpenSandbox, signal: AbortSignal): Promise<boolean> {
   const { workspace, home } = sandbox.paths;
   const program = { argv: ['sh', '-c', script, 'sh', workspace, home], env: {}, cwd: '/' } as const;
   const { code } = await runToEnd(sandbox, program, { timeoutMs: emptyMsMax, outputBytesMax, signal });

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { OpenSandbox } from '../sandbox/openSandbox.ts';
-import { hasKeptFiles, isOnVolume, volumeRecord } from './keptVolume.ts';
+import { filesRecord, hadRemoteFiles, hasKeptFiles } from './keptFiles.ts';
 
-const sandbox = (volume?: string) => ({ volume }) as OpenSandbox;
+const sandbox = (id?: string) => ({ files: id && { id, areNew: false, isVolume: true } }) as OpenSandbox;
 const record = (node: string | null, volume: string | null) => ({
   workspace_node: node,
   workspace_volume: volume,
 });
 
-describe('the files on a volume', () => {
+describe('the files in a sandbox', () => {
   it('are kept if the last run that had a session has used it, on any machine', () => {
-    const recorded = record('node-1', volumeRecord('node-1', sandbox('v1')));
-    assert.ok(isOnVolume(recorded));
+    const recorded = record('node-1', filesRecord('node-1', sandbox('v1')));
+    assert.ok(hadRemoteFiles(recorded));
     assert.ok(hasKeptFiles(recorded, sandbox('v1')));
   });
 
@@ -20,13 +20,13 @@ describe('the files on a volume', () => {
     assert.ok(!hasKeptFiles(record(null, null), sandbox('v1')));
     assert.ok(!hasKeptFiles(record('node-1', 'node-1 v1'), sandbox('v2')));
     assert.ok(!hasKeptFiles(record('node-1', 'node-1 v1'), sandbox()));
-    assert.equal(volumeRecord('node-1', sandbox()), null);
+    assert.equal(filesRecord('node-1', sandbox()), null);
   });
 
   it('are not kept if a run without volumes, also one of an older version, was the last', () => {
     assert.ok(!hasKeptFiles(record('node-1', null), sandbox('v1')));
     const olderRun = record('node-2', 'node-1 v1');
-    assert.ok(!isOnVolume(olderRun));
+    assert.ok(!hadRemoteFiles(olderRun));
     assert.ok(!hasKeptFiles(olderRun, sandbox('v1')));
   });
 });
