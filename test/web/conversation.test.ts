@@ -56,7 +56,8 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.locator('.badge', { hasText: 'Waiting for input' }).waitFor();
 
     await details.getByRole('button', { name: /a\.txt/ }).click();
-    await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
+    const review = page.getByRole('dialog', { name: 'Changes' });
+    await review.getByRole('region', { name: 'Changes to a.txt' }).getByText('+hello').waitFor();
     await page.keyboard.press('Escape');
 
     // On a phone the details cover the timeline, and close when a message is sent.

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
 import { type Runs, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
+import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
 
 const code = 'const html: string = "<b>bold</b>"; // <img src=x onerror=alert(1)>';
@@ -151,5 +152,47 @@ describe('the timeline', { skip: noBrowser }, () => {
     await field.press('Escape');
     await bar.waitFor({ state: 'detached' });
     assert.equal(await page.evaluate('CSS.highlights.size'), 0);
+  });
+
+  it('has a review of all changes, whose comments are sent together', async (t) => {
+    const id = await finished('edit a.ts const a = 1;', 'edit b.txt hello', 'say Done.');
+    const page = await browser.open(t, runs.service.url, { viewport: { width: 1400, height: 860 } });
+    await enter(page, runs.service, `/conversations/${id}`);
+    await page.getByRole('button', { name: 'Review all' }).click();
+    const review = page.getByRole('dialog', { name: 'Changes' });
+    await review
+      .getByRole('navigation', { name: 'Changed files' })
+      .getByRole('button', { name: /b\.txt/ })
+      .click();
+    const code = review.getByRole('region', { name: 'Changes to a.ts' });
+    await code.locator('.code-keyword', { hasText: 'const' }).waitFor();
+    await review.getByRole('button', { name: 'Side by side' }).click();
+    await code.locator('.review-pair .added').waitFor();
+    assert.deepEqual(await faultsOf(page, 'the review'), []);
+    const send = review.getByRole('button', { name: /^Send/ });
+    assert.equal(await send.isDisabled(), true);
+    for (const [path, text] of [
+      ['a.ts', 'Why 1?'],
+      ['b.txt', 'Say goodbye, too.'],
+    ] as const) {
+      const file = review.getByRole('region', { name: `Changes to ${path}` });
+      const comment = file.getByRole('button', { name: 'Comment on line 1' });
+      await comment.focus();
+      await page.keyboard.press('Enter');
+      await file.getByRole('textbox', { name: 'Comment on line 1' }).fill(text);
+      await page.keyboard.press('Control+Enter');
+      await file.getByText(text).waitFor();
+    }
+    // Comments outlive the dialog.
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Review all' }).click();
+    await review.getByRole('button', { name: 'Send 2 comments' }).click();
+    await review.waitFor({ state: 'detached' });
+    const log = page.getByRole('log');
+    await log.locator('.from-user', { hasText: 'b.txt, line 1:' }).waitFor();
+    const sent = (await runs.events(id)).findLast(
+      ({ source, action }) => source === 'user' && action === 'message',
+    );
+    assert.match(String(sent?.args?.['content']), /a\.ts, line 1:\n```\nconst a = 1;\n```\nWhy 1\?/);
   });
 });

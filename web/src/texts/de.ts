@@ -1,7 +1,7 @@
 // The texts of the web UI in German.
 
 import type { Texts } from './en.ts';
-import { searchDe, timelineDe } from './timelineDe.ts';
+import { reviewDe, searchDe, timelineDe } from './timelineDe.ts';
 
 export const de: Texts = {
   shell: {
@@ -198,6 +198,7 @@ export const de: Texts = {
   },
   timeline: timelineDe,
   search: searchDe,
+  review: reviewDe,
   items: {
     thought: 'Gedanke',
     plan: 'Plan',

@@ -1,5 +1,5 @@
 // The texts of the web UI in English. Every other catalogue has the type of this one, so that none can miss a text.
-import { searchEn, timelineEn } from './timelineEn.ts';
+import { reviewEn, searchEn, timelineEn } from './timelineEn.ts';
 
 export const en = {
   shell: {
@@ -192,6 +192,7 @@ export const en = {
   },
   timeline: timelineEn,
   search: searchEn,
+  review: reviewEn,
   items: {
     thought: 'Thought',
     plan: 'Plan',

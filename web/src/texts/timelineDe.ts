@@ -1,5 +1,5 @@
 // Texts of the timeline in German.
-import type { searchEn, timelineEn } from './timelineEn.ts';
+import type { reviewEn, searchEn, timelineEn } from './timelineEn.ts';
 
 function counted(count: number, one: string, many: string): string[] {
   return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
@@ -43,4 +43,16 @@ export const searchDe: typeof searchEn = {
   none: 'Keine Treffer',
   failed: 'Die Suche ist fehlgeschlagen',
   position: (at, count) => `${at} von ${count}`,
+};
+
+export const reviewDe: typeof reviewEn = {
+  open: 'Alle prüfen',
+  files: 'Geänderte Dateien',
+  sideBySide: 'Nebeneinander',
+  commentOn: (line) => `Zeile ${line} kommentieren`,
+  add: 'Kommentar hinzufügen',
+  cancel: 'Abbrechen',
+  remove: 'Entfernen',
+  send: (count) =>
+    count === 0 ? 'Kommentare senden' : count === 1 ? '1 Kommentar senden' : `${count} Kommentare senden`,
 };

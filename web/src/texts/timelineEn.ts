@@ -50,3 +50,15 @@ export const searchEn = {
   failed: 'The search failed',
   position: (at: number, count: string) => `${at} of ${count}`,
 };
+
+export const reviewEn = {
+  open: 'Review all',
+  files: 'Changed files',
+  sideBySide: 'Side by side',
+  commentOn: (line: number) => `Comment on line ${line}`,
+  add: 'Add comment',
+  cancel: 'Cancel',
+  remove: 'Remove',
+  send: (count: number) =>
+    count === 0 ? 'Send comments' : count === 1 ? 'Send 1 comment' : `Send ${count} comments`,
+};

@@ -1,55 +1,18 @@
-// The changed files of the workspace, and the diff of each.
+// The changed files of the workspace. Each opens the review of all changes at its diff.
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { type GitChange, ParleyError } from '../../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../../components/Callout.tsx';
-import { Dialog } from '../../components/Dialog.tsx';
+import { ErrorCallout } from '../../components/Callout.tsx';
 import { visibleLine } from '../../components/visibleText.ts';
 import { useParley } from '../../session/session.tsx';
 import { useTexts } from '../../texts/texts.tsx';
-import { DiffView } from '../content/DiffView.tsx';
-import { compare } from '../content/diff.ts';
+import { ReviewDialog } from '../review/ReviewDialog.tsx';
 
 /** These errors only mean that there are no changes. */
 const noChangesCodes: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);
 
 function isNoChanges(error: unknown): boolean {
   return error instanceof ParleyError && noChangesCodes.has(error.code);
-}
-
-function FileDialog({
-  id,
-  path,
-  onClose,
-}: {
-  readonly id: string;
-  readonly path: string;
-  readonly onClose: () => void;
-}) {
-  const { details, shell } = useTexts();
-  const parley = useParley();
-  const diff = useQuery({
-    queryKey: ['diff', id, path],
-    queryFn: ({ signal }) => parley.workspace.diff(id, path, { signal }),
-    staleTime: 0,
-    gcTime: 0,
-  });
-  const binary = diff.error instanceof ParleyError && diff.error.code === 'binary_file';
-  const lines = useMemo(
-    () => (diff.data === undefined ? [] : compare(diff.data.original ?? '', diff.data.modified ?? '')),
-    [diff.data],
-  );
-  return (
-    <Dialog title={visibleLine(path)} wide onClose={onClose}>
-      {diff.isPending ? <Loading>{shell.loading}</Loading> : null}
-      {binary ? <p className="muted">{details.binary}</p> : <ErrorCallout error={diff.error} />}
-      {diff.data === undefined ? null : lines.length === 0 ? (
-        <p className="muted">{details.same}</p>
-      ) : (
-        <DiffView lines={lines} label={details.diffOf(visibleLine(path))} />
-      )}
-    </Dialog>
-  );
 }
 
 function Files({
@@ -85,9 +48,9 @@ function Files({
 
 /** Fetches the changes again whenever the agent finishes a turn. */
 export function Changes({ id, agentState }: { readonly id: string; readonly agentState: string }) {
-  const { details } = useTexts();
+  const { details, review } = useTexts();
   const parley = useParley();
-  const [open, setOpen] = useState<string>();
+  const [open, setOpen] = useState<{ readonly first: string | undefined }>();
   // There is no workspace before the agent has started.
   const started = agentState !== '' && agentState !== 'loading';
   const changes = useQuery({
@@ -106,6 +69,11 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
     <section>
       <header>
         <h2>{details.changes}</h2>
+        {changes.data === undefined || changes.data.length < 2 ? null : (
+          <button type="button" className="link-button" onClick={() => setOpen({ first: undefined })}>
+            {review.open}
+          </button>
+        )}
         <button
           type="button"
           className="link-button"
@@ -117,9 +85,11 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
       </header>
       {none ? <p className="muted">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
       {changes.data === undefined || changes.error !== null ? null : (
-        <Files files={changes.data} onOpen={setOpen} />
+        <Files files={changes.data} onOpen={(first) => setOpen({ first })} />
       )}
-      {open === undefined ? null : <FileDialog id={id} path={open} onClose={() => setOpen(undefined)} />}
+      {open === undefined || changes.data === undefined ? null : (
+        <ReviewDialog id={id} changes={changes.data} first={open.first} onClose={() => setOpen(undefined)} />
+      )}
     </section>
   );
 }
