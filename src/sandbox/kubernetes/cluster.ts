@@ -14,6 +14,8 @@ export interface Cluster {
   readonly namespace: string | undefined;
 }
 
+/** It reads a file, but may have to wait for a busy machine. */
+const kubectlMsMax = 60_000;
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Undefined if this process does not run in a pod with a service account. */
@@ -48,7 +50,7 @@ interface KubeConfig {
 /** kubectl knows all forms of a kubeconfig, and is installed wherever people have one. */
 async function readKubeConfig(env: NodeJS.ProcessEnv): Promise<KubeConfig> {
   const args = ['config', 'view', '--minify', '--flatten', '--raw', '--output=json'];
-  const { stdout } = await promisify(execFile)('kubectl', args, { env, timeout: 10_000 });
+  const { stdout } = await promisify(execFile)('kubectl', args, { env, timeout: kubectlMsMax });
   return JSON.parse(stdout) as KubeConfig;
 }
 
