@@ -5,7 +5,8 @@ import { parseCommandLine } from '../../src/cli/syntax/parse.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/process/log.ts';
 
-const worker = { leaseMs: 1_500, renewMs: 200, giveUpMs: 1_000, pollMs: 200 };
+/** Longer than the pauses of a busy machine, in which a process would lose its own runs. */
+const worker = { leaseMs: 5_000, renewMs: 300, giveUpMs: 4_000, pollMs: 200 };
 
 process.umask(0o077);
 const parsed = parseCommandLine(serveCommand, process.argv.slice(3));
