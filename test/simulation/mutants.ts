@@ -166,8 +166,8 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: 'src/runs/lease.ts',
-        from: "if (outcome === 'kept') renewedAt = sentAt;",
-        to: "if (outcome === 'kept') renewedAt = sentAt + (clock.steady() - sentAt);",
+        from: "if (outcome !== 'lost') renewedAt = sentAt;",
+        to: "if (outcome !== 'lost') renewedAt = sentAt + (clock.steady() - sentAt);",
       },
     ],
     breaks: ['one-owner'],
