@@ -37,7 +37,7 @@ const encodings = [
   { name: 'gzip', suffix: '.gz' },
 ] as const;
 /** Paths that the web UI routes itself. */
-const pagePaths = ['/', '/conversations/:id', '/settings', '/settings/:section', '/sign-in'];
+const pagePaths = ['/', '/new', '/conversations/:id', '/settings', '/settings/:section', '/sign-in'];
 const assetName = /^\w[\w-]*(?:\.[\w-]+)*\.(css|js|svg)$/;
 const immutable = 'public, max-age=31536000, immutable';
 const notBuilt =

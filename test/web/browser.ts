@@ -77,5 +77,5 @@ export async function enter(
   path = '/',
 ): Promise<void> {
   await page.goto(`${url}${path}#key=${key}`);
-  await page.locator('.top-bar').getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' });
+  await page.locator('.sidebar').getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' });
 }

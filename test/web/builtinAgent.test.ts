@@ -41,7 +41,7 @@ describe('the built-in agent in the web UI', { skip: noBrowser }, () => {
     assert.ok(!(await page.content()).includes(key));
     assert.ok(!(await page.evaluate<string>('JSON.stringify([sessionStorage, localStorage])')).includes(key));
 
-    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
     await page.getByLabel('Message to the agent').fill('Write a haiku to haiku.txt');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     const log = page.getByRole('log');

@@ -99,7 +99,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
-    await page.getByText('Needs approval', { exact: true }).waitFor();
+    await page.locator('.badge').getByText('Needs approval', { exact: true }).waitFor();
     await page
       .getByRole('status')
       .getByText(/^The agent needs your approval: .*one/)
@@ -237,7 +237,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const id = await runs.create('say hello');
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
-    await page.getByText('Failed').waitFor();
+    await page.locator('.badge').getByText('Failed').waitFor();
     await page
       .getByRole('log')
       .getByText(/is not installed/)
@@ -418,7 +418,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate('window.requests'), 0);
     await page.getByRole('button', { name: 'Turn on browser notifications' }).click();
     await page.getByRole('button', { name: 'Turn off browser notifications' }).waitFor();
-    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
     await page.locator('.rows').getByText('Waiting for input').waitFor();
     await runs.say(id, 'ask execute rm one');
     await until('it is shown', async () => (await shown()).length === 1);
@@ -456,14 +456,14 @@ describe('a conversation', { skip: noBrowser }, () => {
     await runs.say(id, 'say again');
     await until('the sound is played', async () => (await sounds()) === 1);
     await runs.say(id, 'crash');
-    await page.getByText('Failed').waitFor();
+    await page.locator('.badge').getByText('Failed').waitFor();
     await until('the sound is played at the end', async () => (await sounds()) === 2);
     await runs.say(id, 'say once more');
     await until('the sound is played again', async () => (await sounds()) === 3);
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('log').getByText('You stopped the conversation.').last().waitFor();
     assert.equal(await sounds(), 3);
-    await page.getByRole('link', { name: 'Back to conversations' }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
     await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();
     await runs.say(id, 'say from afar');
     await page.locator('.rows').getByText('Waiting for input').waitFor();

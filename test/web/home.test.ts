@@ -127,7 +127,7 @@ describe('the home screen', { skip: noBrowser }, () => {
     await page.locator('.entry-form').getByLabel('API key', { exact: true }).fill('sk-mine');
     await page.getByRole('button', { name: 'Save key' }).click();
     await page.getByText('A key is stored.').waitFor();
-    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
     await page.getByLabel('Message to the agent').waitFor();
     await hint.waitFor({ state: 'detached' });
   });
@@ -210,70 +210,7 @@ describe('the home screen', { skip: noBrowser }, () => {
     await page.keyboard.type('The second');
     release();
     await page.locator('.rows').getByText('The first').waitFor();
-    assert.equal(page.url(), `${service.url}/`);
+    assert.equal(page.url(), `${service.url}/new`);
     assert.equal(await message.inputValue(), 'The second');
-  });
-
-  it('searches conversations, loads more on scroll, and shows their changes', async (t) => {
-    const service = await startService({}, t);
-    for (let i = 0; i < 45; i++)
-      await service.ask('/api/conversations', {
-        json: { conversation_id: `c${i}`, initial_user_msg: `Number ${i}` },
-      });
-    const page = await browser.open(t, service.url, { viewport: { width: 1280, height: 500 } });
-    await enter(page, service);
-    const rows = page.locator('.rows li');
-    await page.getByText('Number 44').waitFor();
-    await page.getByText('Number 25').scrollIntoViewIfNeeded();
-    await page.getByText('Number 5', { exact: true }).waitFor({ state: 'attached' });
-    await page.getByText('Number 5', { exact: true }).scrollIntoViewIfNeeded();
-    await page.getByText('Number 0', { exact: true }).waitFor({ state: 'attached' });
-    assert.equal(await rows.count(), 45);
-
-    const search = page.getByLabel('Search by title or repository');
-    await search.fill('number 17');
-    const only = page.locator('.rows li:only-child', { hasText: 'Number 17' });
-    await only.click();
-    await page.getByRole('log').waitFor();
-    await page.goBack();
-    await only.waitFor();
-    assert.equal(await search.inputValue(), 'number 17');
-    await page.getByLabel('Status').selectOption('STARTING');
-    await only.waitFor();
-    await service.ask('/api/conversations/c17', {
-      method: 'PATCH',
-      json: { title: 'number 17 by another name' },
-    });
-    await page.getByText('number 17 by another name').waitFor();
-    await service.ask('/api/conversations/c17/stop', { method: 'POST' });
-    await page.getByText('No conversations match your search.').waitFor();
-    await page.getByLabel('Status').selectOption('STOPPED');
-    await page.getByText('number 17 by another name').waitFor();
-    await page.getByLabel('Status').selectOption('');
-    await page.locator('.rows').getByText('Stopped').waitFor();
-    await service.ask('/api/conversations/c17', { method: 'DELETE' });
-    await page.getByText('No conversations match your search.').waitFor();
-  });
-
-  it('requests a failed page again only when the user clicks', async (t) => {
-    const service = await startService({}, t);
-    for (let i = 0; i < 25; i++)
-      await service.ask('/api/conversations', { json: { initial_user_msg: `Number ${i}` } });
-    const page = await browser.open(t, service.url);
-    let requestCount = 0;
-    await page.route('**/api/conversations?*page_id=*', (route) => {
-      requestCount++;
-      return route.fulfill({ status: 400, json: { error: 'Not now.', code: 'invalid' } });
-    });
-    await enter(page, service);
-    await page.getByText('Number 5', { exact: true }).scrollIntoViewIfNeeded();
-    await page.getByText('Not now.').waitFor();
-    await page.evaluate(
-      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
-    );
-    assert.equal(requestCount, 1);
-    await page.unroute('**/api/conversations?*page_id=*');
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await page.getByText('Number 0', { exact: true }).waitFor();
   });
 });

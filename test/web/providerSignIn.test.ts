@@ -27,7 +27,7 @@ describe('signing in with a provider', { skip: noBrowser }, () => {
       await page.context().clearCookies();
       await button.click();
       await page
-        .locator('.top-bar')
+        .locator('.sidebar')
         .getByText(String(account['preferred_username']), { exact: true })
         .waitFor();
     }
@@ -46,7 +46,7 @@ describe('signing in with a provider', { skip: noBrowser }, () => {
     const cookies = JSON.stringify(await page.context().cookies());
     assert.ok(!cookies.includes(token.slice(20)));
     await page.reload();
-    await page.locator('.top-bar').getByText('ada', { exact: true }).waitFor();
+    await page.locator('.sidebar').getByText('ada', { exact: true }).waitFor();
     assert.equal((await service.ask('/api/me', { key: token })).status, 200);
     const ended = page.waitForResponse((response) => response.url().includes('/api/sessions/'));
     await page.getByRole('button', { name: 'Sign out' }).first().click();
@@ -83,7 +83,7 @@ describe('signing in with a provider', { skip: noBrowser }, () => {
     assert.deepEqual(await faultsOf(page, 'sign-in'), []);
     await page.getByLabel('API key').fill(service.key);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.locator('.top-bar').getByText('owner', { exact: true }).waitFor();
+    await page.locator('.sidebar').getByText('owner', { exact: true }).waitFor();
   });
 
   it('does not sign anybody in with a link of somebody else', async (t) => {
@@ -96,7 +96,7 @@ describe('signing in with a provider', { skip: noBrowser }, () => {
     assert.deepEqual([page.url(), await tokenOf(page)], [`${service.url}/`, undefined]);
     await enter(page, service);
     await page.goto(link);
-    await page.locator('.top-bar').getByText('owner', { exact: true }).waitFor();
+    await page.locator('.sidebar').getByText('owner', { exact: true }).waitFor();
     assert.deepEqual([page.url(), await tokenOf(page)], [`${service.url}/`, service.key]);
   });
 

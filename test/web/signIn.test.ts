@@ -108,12 +108,12 @@ describe('signing in', { skip: noBrowser }, () => {
     await dialog.getByText('This link signs you in as bob with the key “other”.').waitFor();
     assert.equal(await storedKey(), undefined);
     await dialog.getByRole('button', { name: 'Stay signed in' }).click();
-    await tab.locator('.top-bar').getByText('owner', { exact: true }).waitFor();
+    await tab.locator('.sidebar').getByText('owner', { exact: true }).waitFor();
     assert.equal(await storedKey(), service.key);
     const third = await page.context().newPage();
     await third.goto(`${service.url}/#key=${other.body.key}`);
     await third.getByRole('button', { name: 'Use the new key' }).click();
-    await third.locator('.top-bar').getByText('bob', { exact: true }).waitFor();
+    await third.locator('.sidebar').getByText('bob', { exact: true }).waitFor();
     const fourth = await page.context().newPage();
     await fourth.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
     await fourth.getByText('The API key in this link is invalid.').waitFor();
@@ -130,7 +130,7 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByLabel('Base URL').fill('');
-    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByRole('link', { name: 'New conversation' }).click();
     await page.getByLabel('Message to the agent').fill('a secret plan');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await dialog.getByRole('button', { name: 'Sign out' }).click();

@@ -3,24 +3,15 @@
 import type { ReactNode } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { ErrorBoundary } from './components/ErrorBoundary.tsx';
-import { Conversation } from './conversation/Conversation.tsx';
 import { Home } from './home/Home.tsx';
 import { Layout } from './layout/Layout.tsx';
+import { ConversationScreen } from './panes/ConversationScreen.tsx';
 import { FinishSignIn } from './session/ProviderButton.tsx';
 import { ReplaceKeyDialog } from './session/ReplaceKeyDialog.tsx';
 import { SignInForm } from './session/SignInForm.tsx';
 import { SessionProvider, SignInProvider, useSignIn } from './session/session.tsx';
 import { SettingsScreen } from './settings/SettingsScreen.tsx';
 import { TextsProvider, useTexts } from './texts/texts.tsx';
-
-/** Ids may contain a colon, which some browsers write as %3A. */
-function decodeId(id: string): string {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return id;
-  }
-}
 
 function NotFound() {
   const { shell } = useTexts();
@@ -50,7 +41,12 @@ function Screens() {
       <Route path="/">
         <Home />
       </Route>
-      <Route path="/conversations/:id">{({ id }) => <Conversation key={id} id={decodeId(id)} />}</Route>
+      <Route path="/new">
+        <Home />
+      </Route>
+      <Route path="/conversations/:id">
+        <ConversationScreen />
+      </Route>
       <Route path="/settings">
         <Redirect to="/settings/model" replace />
       </Route>

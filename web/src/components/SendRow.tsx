@@ -9,6 +9,10 @@ export function sendKeys({ shell }: Texts): string {
   return isMac ? '⌘ Enter' : `${shell.ctrl} Enter`;
 }
 
+export function paletteKeys({ shell }: Texts): string {
+  return isMac ? '⌘ K' : `${shell.ctrl} K`;
+}
+
 interface SendRowProps {
   readonly label: string;
   readonly disabled: boolean;

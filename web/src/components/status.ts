@@ -1,7 +1,15 @@
 // The status of a conversation: why it stopped, and what its agent is doing.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 
-const normalStopReasons: ReadonlySet<string> = new Set(['user', 'finished', 'idle', 'shutdown']);
+/** The same as those of the command line. Limits and people stop a conversation, too, but nothing has failed then. */
+const failures: ReadonlySet<string> = new Set([
+  'agent_error',
+  'agent_missing',
+  'no_sandbox',
+  'workspace_error',
+  'start_timeout',
+  'unconfirmed_action',
+]);
 
 /** These fields are in a conversation and in a change. */
 export interface StopInfo {
@@ -15,7 +23,7 @@ export function stoppedByItself({ status, stop_reason }: StopInfo): boolean {
 }
 
 export function stoppedByError({ status, stop_reason }: StopInfo): boolean {
-  return status === 'STOPPED' && stop_reason !== null && !normalStopReasons.has(stop_reason.code);
+  return status === 'STOPPED' && stop_reason !== null && failures.has(stop_reason.code);
 }
 
 export type Activity = 'running' | 'waiting' | 'needsApproval';
@@ -28,4 +36,19 @@ const activities: ReadonlyMap<string | null, Activity> = new Map([
 
 export function activityOf(agentState: string | null): Activity | undefined {
   return activities.get(agentState);
+}
+
+export type ConversationState = Activity | 'starting' | 'stopped' | 'failed';
+
+/** One word for what a conversation is doing. */
+export function stateOf(info: StopInfo & Pick<ConversationInfo, 'agent_state'>): ConversationState {
+  if (info.status === 'STARTING') return 'starting';
+  if (info.status === 'RUNNING') return activityOf(info.agent_state) ?? 'running';
+  return stoppedByError(info) ? 'failed' : 'stopped';
+}
+
+/** An approval request always needs the user; an agent that has ended its turn only until they have seen that. */
+export function needsUser(info: StopInfo & Pick<ConversationInfo, 'agent_state' | 'unread'>): boolean {
+  const state = stateOf(info);
+  return state === 'needsApproval' || (info.unread && (state === 'waiting' || state === 'failed'));
 }

@@ -1,5 +1,5 @@
 // The screen of one conversation: header, timeline, message form and details.
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { type ConversationInfo, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
 import { ErrorCallout, Loading } from '../components/Callout.tsx';
@@ -10,11 +10,12 @@ import { useShortcuts } from '../layout/shortcuts.ts';
 import { useApprovalNotification } from '../live/browserNotifications.ts';
 import { useRestartCount } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
+import { ActivePane, usePanes } from '../panes/panes.ts';
 import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { ItemFlags } from './content/itemFlags.ts';
-import { ConversationId, useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
+import { ConversationId, streamName, useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
 import { Details } from './details/Details.tsx';
 import { ChoiceButton } from './footer/ChoiceButton.tsx';
 import { MessageForm } from './footer/MessageForm.tsx';
@@ -22,7 +23,9 @@ import { StatusLine } from './footer/StatusLine.tsx';
 import { ChoiceDialog } from './header/ChoiceDialog.tsx';
 import { DeleteDialog, RenameDialog } from './header/Dialogs.tsx';
 import { Header } from './header/Header.tsx';
+import { useConversationMenu } from './header/menu.ts';
 import { type LogView, useLog } from './log.ts';
+import { useSeen } from './seen.ts';
 import { useAway } from './timeline/away.ts';
 import { TimelineView } from './timeline/TimelineView.tsx';
 
@@ -30,8 +33,7 @@ import { TimelineView } from './timeline/TimelineView.tsx';
 const waitingStates: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
 /** From this width on, the details are shown at first. */
 const wideScreen = '(width >= 70rem)';
-/** Below this width, the details cover the timeline. The same as in conversation.css. */
-const narrowScreen = '(width < 56rem)';
+const narrowRem = 56;
 
 /** Returns a stable function that plays a sound if the settings want it. */
 function useNotificationSound(): () => void {
@@ -52,6 +54,7 @@ function useConversationLog(id: string, sound: () => void, title: string | undef
   const { connection } = useSession();
   const refresh = useRefreshInfo(id);
   const restartCount = useRestartCount(connection);
+  const stream = useMemo(() => connection.stream(streamName(id)), [connection, id]);
   const onLive = useCallback(
     (event: ParleyEvent) => {
       if (event.type !== 'observation.agent_state_changed') return;
@@ -61,8 +64,8 @@ function useConversationLog(id: string, sound: () => void, title: string | undef
     },
     [refresh, sound, notify, id],
   );
-  useEffect(() => () => connection.streamClosed(), [connection]);
-  return useLog({ parley, id, onStream: connection.report, onLive }, restartCount);
+  useEffect(() => () => stream.closed(), [stream]);
+  return useLog({ parley, id, onStream: stream.report, onLive }, restartCount);
 }
 
 /** Plays a sound when the conversation stops without a request of the user. */
@@ -76,46 +79,66 @@ function useStopSound(info: ConversationInfo | undefined, sound: () => void): vo
   }, [info, sound]);
 }
 
-/** Marks the tab title with a dot while the agent waits for the user. */
+/** Marks the tab title with a dot while the agent waits for the user. Of two conversations, the active one has the title. */
 function useTabTitle(info: ConversationInfo | undefined, activity: Activity | undefined): void {
+  const isActive = useContext(ActivePane);
   const title = info && visibleLine(info.title);
   const isWaiting = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'needsApproval');
   useEffect(() => {
+    if (!isActive) return;
     if (title !== undefined) document.title = `${isWaiting ? '● ' : ''}${title} · Parley`;
     return () => {
       document.title = 'Parley';
     };
-  }, [title, isWaiting]);
+  }, [title, isWaiting, isActive]);
 }
 
-function LogError({ error }: Pick<LogView, 'error'>) {
+function LogError({ id, error }: Pick<LogView, 'error'> & { readonly id: string }) {
   const { conversation, shell } = useTexts();
+  const panes = usePanes();
   const { keyRejected, connection } = useSession();
   useEffect(() => {
     if (isUnauthorized(error)) keyRejected();
     // The service has rejected the stream, so the connection itself is fine.
-    connection.expectEnd();
-  }, [error, keyRejected, connection]);
+    connection.expectEnd(streamName(id));
+  }, [id, error, keyRejected, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
   return (
     <div className="empty">
       <h1>{missing ? conversation.missing : conversation.failed}</h1>
       {missing ? null : <ErrorCallout error={error} />}
-      <Link href="/">{shell.toHome}</Link>
+      {panes.ids.length > 1 ? (
+        <button type="button" className="button" onClick={() => panes.close(id)}>
+          {shell.close}
+        </button>
+      ) : (
+        <Link href="/">{shell.toHome}</Link>
+      )}
     </div>
   );
+}
+
+/** Whether the details would cover the timeline. The same as in conversation.css. */
+function isNarrow(element: HTMLElement | null): boolean {
+  const remPx = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return element !== null && element.clientWidth < narrowRem * remPx;
 }
 
 export function Conversation({ id }: { readonly id: string }) {
   const { conversation: texts } = useTexts();
   const sound = useNotificationSound();
+  const panes = usePanes();
   const { data: info, error: infoError, refetch } = useInfo(id);
   const log = useConversationLog(id, sound, info?.title);
   const refresh = useRefreshInfo(id);
   const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'choose' | 'delete'>();
-  const [showDetails, setShowDetails] = useState(() => matchMedia(wideScreen).matches);
+  const [showDetails, setShowDetails] = useState(
+    () => panes.ids.length === 1 && matchMedia(wideScreen).matches,
+  );
   const [itemFlags] = useState(() => new Map<string, boolean>());
+  const element = useRef<HTMLDivElement>(null);
+  const detailsId = useId();
   useShortcuts(useMemo(() => ({ details: () => setShowDetails((shown) => !shown) }), []));
   useStopSound(info, sound);
   const activity = activityOf(log.state.agentState);
@@ -125,37 +148,42 @@ export function Conversation({ id }: { readonly id: string }) {
     seenEventId: info?.seen_event_id,
     lastEventId: log.lastEventId,
   });
+  useSeen(id, info, log, activity === 'running');
+  const menu = useConversationMenu({ id, info, actions, setDialog });
   const [sentCount, setSentCount] = useState(0);
   const pendingEvent = log.state.approval?.event;
+  // Two conversations have no space for details beside them.
+  const isSplit = panes.ids.length > 1;
+  useEffect(() => {
+    if (isSplit) setShowDetails(false);
+  }, [isSplit]);
   // On a narrow screen the details would cover the approval request.
   useEffect(() => {
-    if (pendingEvent !== undefined && matchMedia(narrowScreen).matches) setShowDetails(false);
+    if (pendingEvent !== undefined && isNarrow(element.current)) setShowDetails(false);
   }, [pendingEvent]);
 
   function onSent() {
     refresh();
     setSentCount((count) => count + 1);
-    if (matchMedia(narrowScreen).matches) setShowDetails(false);
+    if (isNarrow(element.current)) setShowDetails(false);
   }
 
-  if (log.phase === 'refused') return <LogError error={log.error} />;
+  if (log.phase === 'refused') return <LogError id={id} error={log.error} />;
   return (
     <ConversationId value={id}>
-      <div className={showDetails ? 'conversation detailed' : 'conversation'}>
+      <div ref={element} className={showDetails ? 'conversation detailed' : 'conversation'}>
         <Header
           info={info}
           activity={activity}
           actions={actions}
-          onRename={() => setDialog('rename')}
-          onChoose={() => setDialog('choose')}
-          onDelete={() => setDialog('delete')}
+          menu={menu}
           details={
             <IconButton
               icon="panel"
               label={texts.details}
               className=""
               aria-expanded={showDetails}
-              aria-controls="details"
+              aria-controls={detailsId}
               onClick={() => setShowDetails(!showDetails)}
             />
           }
@@ -189,7 +217,7 @@ export function Conversation({ id }: { readonly id: string }) {
             }
           />
         </div>
-        {showDetails ? <Details id={id} info={info} state={log.state} /> : null}
+        {showDetails ? <Details id={id} elementId={detailsId} info={info} state={log.state} /> : null}
       </div>
       {info !== undefined && dialog === 'rename' ? (
         <RenameDialog info={info} onClose={() => setDialog(undefined)} />

@@ -8,6 +8,9 @@ import { useParley } from '../session/session.tsx';
 /** The id of the open conversation, for components of its timeline. */
 export const ConversationId = createContext('');
 
+/** The name of the stream of a log, within the connection. */
+export const streamName = (id: string) => `conversation.${id}`;
+
 /** The steps of a start are not in the log. */
 const startingPollMs = 1_000;
 /** The title and the cost change without an event, and a failed request may work now. */

@@ -1,4 +1,4 @@
-// The home screen: the form for a new conversation and the list of conversations.
+// The home screen: the form for a new conversation. The list of conversations is beside it.
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { Callout } from '../components/Callout.tsx';
@@ -8,7 +8,6 @@ import { useMissingKey } from '../session/providerKeys.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';
-import { ConversationList } from './ConversationList.tsx';
 
 /** Only the built-in agent needs a model and its key in the settings; other agents may bring their own. */
 function ModelHint() {
@@ -53,7 +52,6 @@ export function Home() {
       <DeletedNotice />
       <ModelHint />
       <Composer />
-      <ConversationList />
     </div>
   );
 }

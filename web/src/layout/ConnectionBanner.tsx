@@ -24,7 +24,7 @@ function useProbe(): void {
   useEffect(() => {
     const probe = createProbe({
       check: () => parley.server.ready({ signal: AbortSignal.timeout(probeMs) }),
-      onLost: () => connection.report('reconnecting'),
+      onLost: connection.lost,
       onFound: connection.restart,
       everyMs: probeMs,
     });

@@ -1,31 +1,26 @@
-// The frame of every screen: top bar, connection banner and keyboard shortcuts.
+// The frame of every screen: sidebar, connection banner and keyboard shortcuts.
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { Link, useLocation, useRoute } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import type { Change } from '../../../src/client/parley.ts';
-import { Dialog } from '../components/Dialog.tsx';
-import { Icon, type IconName } from '../components/Icon.tsx';
-import { IconButton } from '../components/IconButton.tsx';
-import { visibleLine } from '../components/visibleText.ts';
+import { Icon } from '../components/Icon.tsx';
 import { useApprovalNotification } from '../live/browserNotifications.ts';
 import { useChanges } from '../live/changes.ts';
 import { createNotificationFilter } from '../live/notifications.ts';
 import { playSound } from '../live/sound.ts';
-import { anyDraft } from '../session/drafts.ts';
-import { useSession } from '../session/session.tsx';
-import { useMe, useSettings } from '../session/settings.ts';
+import { Palette } from '../palette/Palette.tsx';
+import { usePanes } from '../panes/panes.ts';
+import { useSettings } from '../session/settings.ts';
+import { useSidebarWidth } from '../sidebar/Resizer.tsx';
+import { Sidebar } from '../sidebar/Sidebar.tsx';
 import { useLocale, useTexts } from '../texts/texts.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
-import { getPreferences, setPreferences, type Theme, themes, usePreferences } from './preferences.ts';
+import { Foot, nextTheme } from './Foot.tsx';
+import { NoticeLine } from './NoticeLine.tsx';
 import { ShortcutsDialog } from './ShortcutsDialog.tsx';
 import { useShortcuts } from './shortcuts.ts';
-import { hasUnsavedForm, hasUnsentText } from './unsavedText.ts';
 
-const themeIcons: Readonly<Record<Theme, IconName>> = { auto: 'theme', light: 'sun', dark: 'moon' };
-
-function nextTheme(): void {
-  const at = themes.indexOf(getPreferences().theme);
-  setPreferences({ theme: themes[(at + 1) % themes.length] ?? 'auto' });
-}
+/** Below this width, the list of conversations is a screen of its own. The same as in layout.css. */
+const phone = '(width < 48rem)';
 
 /** Applies the language of the settings. */
 function useLanguage(): void {
@@ -39,114 +34,34 @@ function useLanguage(): void {
 /** Plays a sound or shows a notification when a conversation needs attention, if the user wants that. */
 function useNotifications(): void {
   const { data: settings } = useSettings();
-  const [inConversation] = useRoute('/conversations/:id');
-  const sounds = useRef(false);
-  sounds.current = settings?.enable_sound_notifications ?? false;
+  const { ids } = usePanes();
+  const newest = useRef({ sounds: false, ids });
+  newest.current = { sounds: settings?.enable_sound_notifications ?? false, ids };
   const notify = useApprovalNotification();
   const [isNotable] = useState(createNotificationFilter);
   const onChange = useCallback(
     (change: Change) => {
-      if (!isNotable(change)) return;
-      if (sounds.current) playSound();
+      // An open conversation notifies itself.
+      if (!isNotable(change) || newest.current.ids.includes(change.conversation_id)) return;
+      if (newest.current.sounds) playSound();
       if (change.agent_state === 'awaiting_user_confirmation') notify(change.conversation_id, change.title);
     },
     [isNotable, notify],
   );
-  // The screen of a conversation has its own stream, and browsers allow only a few connections per host.
-  useChanges(!inConversation, onChange);
+  useChanges(ids.length > 0, onChange);
 }
 
-/** Asks for confirmation if unsaved text would be lost. */
-function SignOutButton() {
+/** On a phone, the screens beside the list have the way back to it. */
+function PhoneBar() {
   const { shell } = useTexts();
-  const { signOut } = useSession();
-  const [asking, setAsking] = useState(false);
-  const onClick = () => (hasUnsavedForm() || anyDraft(hasUnsentText) ? setAsking(true) : signOut());
   return (
-    <>
-      <IconButton icon="leave" label={shell.signOut} onClick={onClick} />
-      {asking ? (
-        <Dialog
-          title={shell.signOutTitle}
-          onClose={() => setAsking(false)}
-          footer={
-            <>
-              <button type="button" className="button" onClick={() => setAsking(false)}>
-                {shell.cancel}
-              </button>
-              <button type="button" className="button danger" onClick={signOut}>
-                {shell.signOut}
-              </button>
-            </>
-          }
-        >
-          <p>{shell.signOutText}</p>
-        </Dialog>
-      ) : null}
-    </>
-  );
-}
-
-/** Shows the signed-in user, so that a link cannot sign somebody else in unnoticed. */
-function SignedInUser() {
-  const { signIn } = useTexts();
-  const { data: me } = useMe();
-  if (me === undefined) return null;
-  const user = visibleLine(me.user);
-  return (
-    <span className="signed-in-user wide-only" title={signIn.signedInAs(user, visibleLine(me.key_name))}>
-      {user}
-    </span>
-  );
-}
-
-function Navigation() {
-  const { shell } = useTexts();
-  const [path] = useLocation();
-  const current = (at: string) => (at === '/' ? path === '/' : path.startsWith(at)) && ('page' as const);
-  return (
-    <nav aria-label={shell.name}>
-      <Link href="/" className="logo" aria-label={`${shell.name}: ${shell.conversations}`}>
+    <header className="phone-bar">
+      <Link href="/" className="button plain icon-only" aria-label={shell.toHome} title={shell.toHome}>
+        <Icon name="back" />
+      </Link>
+      <Link href="/" className="logo" aria-label={shell.name} tabIndex={-1}>
         <Icon name="logo" />
-        <span>{shell.name}</span>
       </Link>
-      <span className="spacer" />
-      <Link
-        href="/"
-        className="button plain"
-        aria-current={current('/') || undefined}
-        title={shell.conversations}
-      >
-        <Icon name="chat" />
-        <span className="wide-only">{shell.conversations}</span>
-      </Link>
-      <Link
-        href="/settings"
-        className="button plain"
-        aria-current={current('/settings') || undefined}
-        aria-label={shell.settings}
-        title={shell.settings}
-      >
-        <Icon name="gear" />
-        <span className="wide-only">{shell.settings}</span>
-      </Link>
-    </nav>
-  );
-}
-
-function Bar({ onHelp }: { readonly onHelp: () => void }) {
-  const { shell } = useTexts();
-  const { theme } = usePreferences();
-  return (
-    <header className="top-bar">
-      <a className="skip-link" href="#content">
-        {shell.skip}
-      </a>
-      <Navigation />
-      <IconButton icon={themeIcons[theme]} label={shell.theme[theme]} onClick={nextTheme} />
-      <IconButton icon="help" label={shell.help} className="plain wide-only" onClick={onHelp} />
-      <SignedInUser />
-      <SignOutButton />
     </header>
   );
 }
@@ -165,21 +80,42 @@ function useScreenFocus(path: string) {
   return writing;
 }
 
+/** Ctrl+K, or ⌘K on a Mac, also while the user is typing. */
+function usePaletteKey(onPalette: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      if (event.altKey || event.shiftKey || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      onPalette();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [onPalette]);
+}
+
+function screenOf(path: string): string {
+  if (path === '/') return 'list';
+  return path.startsWith('/conversations/') ? 'conversation' : 'other';
+}
+
 export function Layout({ children }: { readonly children: ReactNode }) {
+  const { shell } = useTexts();
   const [helping, setHelping] = useState(false);
   const [path, go] = useLocation();
   useLanguage();
   useNotifications();
+  useSidebarWidth();
   const writing = useScreenFocus(path);
   useShortcuts(
     useMemo(
       () => ({
         help: () => setHelping(true),
-        // On the home screen the message box handles this shortcut.
+        // Where the message box is, it handles this shortcut.
         create: () => {
-          if (path === '/') return;
+          if (path === '/new' || (path === '/' && !matchMedia(phone).matches)) return;
           writing.current = true;
-          go('/');
+          go('/new');
         },
         settings: () => go('/settings'),
         theme: nextTheme,
@@ -187,13 +123,27 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       [go, path, writing],
     ),
   );
+  const onHelp = useCallback(() => setHelping(true), []);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const onPalette = useCallback(() => setPaletteOpen(true), []);
+  usePaletteKey(onPalette);
   return (
-    <div className="shell">
-      <Bar onHelp={() => setHelping(true)} />
+    <div className="shell" data-screen={screenOf(path)}>
+      <a className="skip-link" href="#content">
+        {shell.skip}
+      </a>
       <ConnectionBanner />
-      <main id="content" tabIndex={-1}>
-        {children}
-      </main>
+      <Sidebar onPalette={onPalette} foot={<Foot onHelp={onHelp} />} />
+      <div className="screen">
+        <PhoneBar />
+        <main id="content" tabIndex={-1}>
+          {/* The heading of the list, where it is a screen of its own. */}
+          {path === '/' ? <h1 className="list-heading">{shell.conversations}</h1> : null}
+          {children}
+        </main>
+      </div>
+      <NoticeLine />
+      {isPaletteOpen ? <Palette onHelp={onHelp} onClose={() => setPaletteOpen(false)} /> : null}
       {helping ? <ShortcutsDialog onClose={() => setHelping(false)} /> : null}
     </div>
   );

@@ -1,7 +1,7 @@
 // The list of keyboard shortcuts, and the switch that turns single keys off.
 import { Dialog } from '../components/Dialog.tsx';
 import { ToggleField } from '../components/fields.tsx';
-import { sendKeys } from '../components/SendRow.tsx';
+import { paletteKeys, sendKeys } from '../components/SendRow.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { setPreferences, usePreferences } from './preferences.ts';
 import { keyName, type Shortcut, shortcutKeys } from './shortcuts.ts';
@@ -19,6 +19,12 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
             <kbd>{sendKeys(texts)}</kbd>
           </dt>
           <dd>{shortcuts.send}</dd>
+        </div>
+        <div>
+          <dt>
+            <kbd>{paletteKeys(texts)}</kbd>
+          </dt>
+          <dd>{shortcuts.palette}</dd>
         </div>
         {names.map((name) => (
           <div key={name} className={preferred.shortcuts ? undefined : 'disabled'}>

@@ -1,18 +1,33 @@
-// Preferences that are stored in this browser: the theme, and whether single-key shortcuts and notifications are on.
+// Preferences that are stored in this browser: the theme, the sidebar, and whether single-key shortcuts and notifications
+// are on.
 import { useSyncExternalStore } from 'react';
 
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
+
+export type Grouping = 'day' | 'repository';
 
 interface Preferences {
   readonly theme: Theme;
   readonly shortcuts: boolean;
   /** The browser must allow them, too. */
   readonly notifications: boolean;
+  readonly sidebarCollapsed: boolean;
+  readonly sidebarPx: number;
+  readonly grouping: Grouping;
+  readonly pinnedFirst: boolean;
 }
 
 const storageKey = 'parley.preferences';
-const defaults: Preferences = { theme: 'auto', shortcuts: true, notifications: false };
+const defaults: Preferences = {
+  theme: 'auto',
+  shortcuts: true,
+  notifications: false,
+  sidebarCollapsed: false,
+  sidebarPx: 288,
+  grouping: 'day',
+  pinnedFirst: true,
+};
 const listeners = new Set<() => void>();
 
 function read(): Preferences {

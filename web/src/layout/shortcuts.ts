@@ -1,5 +1,6 @@
 // Keyboard shortcuts of a single key. Letters work unless the user is typing. A dialog lists them and turns them off.
-import { useEffect } from 'react';
+import { useContext, useEffect } from 'react';
+import { ActivePane } from '../panes/panes.ts';
 import { getPreferences } from './preferences.ts';
 
 /** The names are also those of the texts that describe them. */
@@ -7,6 +8,14 @@ export const shortcutKeys = {
   help: '?',
   create: 'n',
   search: '/',
+  next: 'j',
+  previous: 'k',
+  needsMe: 'w',
+  pin: 'p',
+  unread: 'u',
+  archive: 'x',
+  sidebar: 'b',
+  pane: 'o',
   settings: ',',
   write: 'm',
   details: 'd',
@@ -34,9 +43,11 @@ function isText({ target, key, isComposing }: KeyboardEvent): boolean {
   return isTyping(target) && (key !== 'Escape' || isComposing);
 }
 
-/** Registers shortcuts while the component is mounted. */
+/** Registers shortcuts while the component is mounted, and its pane is active. */
 export function useShortcuts(actions: Partial<Record<Shortcut, () => void>>): void {
+  const isActive = useContext(ActivePane);
   useEffect(() => {
+    if (!isActive) return;
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
       if (!getPreferences().shortcuts || isText(event) || document.querySelector('dialog[open]')) return;
@@ -48,5 +59,5 @@ export function useShortcuts(actions: Partial<Record<Shortcut, () => void>>): vo
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [actions]);
+  }, [actions, isActive]);
 }

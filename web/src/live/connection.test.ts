@@ -7,42 +7,66 @@ import { createProbe } from './probe.ts';
 describe('the connection', () => {
   it('stays lost after a restart until a stream is open', () => {
     const connection = createConnection();
-    connection.report('reconnecting');
+    const stream = connection.stream('list');
+    stream.report('reconnecting');
     connection.restart();
-    connection.streamClosed();
+    stream.closed();
     assert.deepEqual([connection.state(), connection.restartCount()], ['reconnecting', 1]);
-    connection.report('live');
+    stream.report('live');
     assert.equal(connection.state(), 'back');
     // Clears the timer of the `back` state.
-    connection.streamClosed();
+    stream.closed();
+    assert.equal(connection.state(), 'idle');
+  });
+
+  it('is lost while one of several streams is, or while a probe gets no answer', () => {
+    const connection = createConnection();
+    const [list, log] = [connection.stream('list'), connection.stream('log')];
+    list.report('live');
+    log.report('live');
+    log.report('reconnecting');
+    list.report('live');
+    assert.equal(connection.state(), 'reconnecting');
+    log.closed();
+    assert.equal(connection.state(), 'back');
+    connection.lost();
+    log.report('live');
+    assert.equal(connection.state(), 'reconnecting');
+    list.report('live');
+    assert.equal(connection.state(), 'back');
+    list.closed();
+    log.closed();
     assert.equal(connection.state(), 'idle');
   });
 
   it('is not lost when a stream ends as expected', () => {
     const connection = createConnection();
-    connection.report('live');
-    connection.report('reconnecting');
-    connection.expectEnd();
-    connection.report('reconnecting');
-    connection.streamClosed();
-    connection.report('live');
+    const stream = connection.stream('log');
+    stream.report('live');
+    stream.report('reconnecting');
+    connection.expectEnd('log');
+    stream.report('reconnecting');
+    assert.equal(connection.state(), 'idle');
+    stream.closed();
+    stream.report('live');
     assert.equal(connection.state(), 'live');
   });
 
   it('reports once that it is restored', () => {
     const connection = createConnection();
+    const stream = connection.stream('list');
     let restored = 0;
     const end = onReconnected(connection, () => restored++);
-    connection.report('live');
-    connection.report('reconnecting');
-    connection.report('live');
-    connection.report('live');
+    stream.report('live');
+    stream.report('reconnecting');
+    stream.report('live');
+    stream.report('live');
     assert.equal(restored, 1);
     end();
-    connection.report('reconnecting');
-    connection.report('live');
+    stream.report('reconnecting');
+    stream.report('live');
     assert.equal(restored, 1);
-    connection.streamClosed();
+    stream.closed();
   });
 });
 
@@ -66,15 +90,16 @@ describe('a probe', () => {
     const { probe, seen } = probeWith(false, false, true);
     probe.start();
     await until('it is found', () => seen.includes('found'));
-    assert.deepEqual(seen, ['lost', 'lost', 'answered', 'found']);
+    probe.stop();
+    assert.deepEqual(seen.slice(0, 4), ['lost', 'lost', 'answered', 'found']);
   });
 
-  it('reports nothing if the service can be reached at once', async () => {
-    const { probe, seen } = probeWith(true);
+  it('reports nothing while the service can be reached, and goes on checking', async () => {
+    const { probe, seen } = probeWith(true, true, false);
     probe.start();
-    await until('it has checked', () => seen.includes('answered'));
-    await new Promise(setImmediate);
-    assert.deepEqual(seen, ['answered']);
+    await until('it is lost', () => seen.includes('lost'));
+    probe.stop();
+    assert.deepEqual(seen.slice(0, 3), ['answered', 'answered', 'lost']);
   });
 
   it('reports nothing after it was stopped', async () => {

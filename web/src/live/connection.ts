@@ -1,19 +1,27 @@
-// The state of the stream that the screen reads, and the request to open it again.
+// The state of the connection, from the streams that the screen reads, and the request to open them again.
 import { useSyncExternalStore } from 'react';
 import type { StreamState } from '../../../src/client/parley.ts';
 
-/** `back`: the stream was lost and has just been restored. `idle`: there is no stream yet. */
+/** `back`: a stream was lost, and all are open again. `idle`: there is no stream yet. */
 type ConnectionState = 'idle' | 'live' | 'reconnecting' | 'back';
 
 const backShownMs = 3_000;
 
+/** One of the streams of the screen. */
+export interface ConnectionStream {
+  report(state: StreamState): void;
+  /** The screen has closed it. A later report opens it again. */
+  closed(): void;
+}
+
 export interface Connection {
   state(): ConnectionState;
-  report(state: StreamState): void;
-  /** The screen has closed its stream. */
-  streamClosed(): void;
+  /** Streams have names, so that `expectEnd` finds them. */
+  stream(name: string): ConnectionStream;
+  /** The service cannot be reached, though the streams may not have noticed. */
+  lost(): void;
   /** The stream is about to end on purpose, for example because the conversation was deleted. */
-  expectEnd(): void;
+  expectEnd(name: string): void;
   /** Opens the streams again, because they may be dead without noticing. */
   restart(): void;
   restartCount(): number;
@@ -23,9 +31,9 @@ export interface Connection {
 export function createConnection(): Connection {
   let current: ConnectionState = 'idle';
   let restartCount = 0;
-  let endExpected = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const listeners = new Set<() => void>();
+  const streams = new Map<string, StreamState | 'ended'>();
 
   function notify(): void {
     for (const listener of listeners) listener();
@@ -38,19 +46,41 @@ export function createConnection(): Connection {
     notify();
   }
 
+  const some = (state: StreamState) => [...streams.values()].includes(state);
+
+  /** One open stream proves that the service can be reached only if no other is lost. */
+  function update(): void {
+    if (some('reconnecting')) {
+      if (current !== 'reconnecting') set('reconnecting');
+    } else if (some('live')) {
+      if (current === 'reconnecting') set('back');
+      else if (current === 'idle') set('live');
+    }
+  }
+
   return {
     state: () => current,
-    report: (state) => {
-      if (!endExpected) set(state === 'live' && current === 'reconnecting' ? 'back' : state);
+    stream: (name) => ({
+      report: (state) => {
+        if (streams.get(name) === 'ended') return;
+        streams.set(name, state);
+        update();
+      },
+      closed: () => {
+        streams.delete(name);
+        update();
+        // A lost connection stays lost until another stream is open.
+        if (!some('live') && current !== 'reconnecting') set('idle');
+      },
+    }),
+    lost: () => {
+      for (const [name, state] of streams) if (state === 'live') streams.set(name, 'reconnecting');
+      set('reconnecting');
     },
-    // A lost connection stays lost until another stream is open.
-    streamClosed: () => {
-      endExpected = false;
-      if (current !== 'reconnecting') set('idle');
-    },
-    expectEnd: () => {
-      endExpected = true;
-      set('idle');
+    expectEnd: (name) => {
+      streams.set(name, 'ended');
+      update();
+      if (!some('live') && !some('reconnecting')) set('idle');
     },
     restart: () => {
       restartCount++;

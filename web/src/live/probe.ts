@@ -10,7 +10,7 @@ export interface ProbeOptions {
   readonly everyMs: number;
 }
 
-/** Checks once, and while the service is lost, again and again. */
+/** Checks again and again until it is stopped: the network may fail a moment after the browser has reported it. */
 export function createProbe({ check, onLost, onFound, everyMs }: ProbeOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** The results of older checks are ignored. */
@@ -23,9 +23,9 @@ export function createProbe({ check, onLost, onFound, everyMs }: ProbeOptions) {
       () => false,
     );
     if (number !== latest) return;
-    if (found) return wasLost ? onFound() : undefined;
-    onLost();
-    timer = setTimeout(() => void run(true), everyMs);
+    if (!found) onLost();
+    else if (wasLost) onFound();
+    timer = setTimeout(() => void run(!found), everyMs);
   }
 
   function stop(): void {

@@ -30,6 +30,8 @@ interface Session {
   readonly signOut: () => void;
   /** Call this when the service no longer accepts the key of this session. */
   readonly keyRejected: () => void;
+  /** The same in all tabs that use this key. Needs a secure context. */
+  readonly keyDigest: () => Promise<string>;
 }
 
 interface SignIn extends SignInState {
@@ -135,6 +137,11 @@ function createQueryClient(): QueryClient {
   });
 }
 
+async function digestOf(text: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Calls back when any request is answered with 401. Returns the function that stops watching. */
 function watchUnauthorized(queries: QueryClient, onUnauthorized: () => void): () => void {
   const check = (error: unknown) => isUnauthorized(error) && queueMicrotask(onUnauthorized);
@@ -171,6 +178,7 @@ export function SessionProvider({
         signOut({ key: apiKey, reason: 'none' });
       },
       keyRejected: () => signOut({ key: apiKey, reason: 'refused' }),
+      keyDigest: () => digestOf(apiKey),
     }),
     [parley, signOut, apiKey],
   );

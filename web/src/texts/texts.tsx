@@ -5,6 +5,8 @@ import { en, type Texts } from './en.ts';
 
 /** The languages of the web UI. The settings allow more, which fall back to English. */
 const catalogues: Readonly<Record<string, Texts>> = { en, de };
+/** Their own names, by which people find them. */
+export const languages: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch' };
 const storageKey = 'parley.language';
 
 interface Locale {

@@ -21,6 +21,20 @@ export function agoText(iso: string, language: string, now: string): string {
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium' }).format(at);
 }
 
+/** Such as "5 min" or "3 hr", or the date after a week. */
+export function shortAgoText(iso: string, language: string, now: string): string {
+  const at = Date.parse(iso);
+  const passedMs = Date.now() - at;
+  if (Number.isNaN(at)) return '';
+  if (passedMs < 60_000) return now;
+  for (const { unit, ms, upTo } of steps)
+    if (passedMs < upTo)
+      return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(
+        Math.floor(passedMs / ms),
+      );
+  return new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }).format(at);
+}
+
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function clockFor(language: string): Intl.DateTimeFormat {

@@ -46,15 +46,17 @@ function Usage({ info, state }: { readonly info: ConversationInfo; readonly stat
 
 interface DetailsProps {
   readonly id: string;
+  /** The id of the element. */
+  readonly elementId: string;
   readonly info: ConversationInfo | undefined;
   readonly state: LogState;
 }
 
-export function Details({ id, info, state }: DetailsProps) {
+export function Details({ id, elementId, info, state }: DetailsProps) {
   const { texts, language } = useLocale();
   const { details } = texts;
   return (
-    <aside className="details" id="details" aria-label={details.title}>
+    <aside className="details" id={elementId} aria-label={details.title}>
       {state.tasks.length === 0 ? null : (
         <section>
           <h2>{details.plan}</h2>

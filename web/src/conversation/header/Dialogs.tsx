@@ -9,9 +9,11 @@ import { Dialog } from '../../components/Dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { visibleLine } from '../../components/visibleText.ts';
 import { infoKey, listKey } from '../../live/conversationLists.ts';
+import { usePanes } from '../../panes/panes.ts';
 import { useParley, useSession } from '../../session/session.tsx';
 import { fieldErrorAt } from '../../texts/errors.ts';
 import { useTexts } from '../../texts/texts.tsx';
+import { streamName } from '../conversationQueries.ts';
 
 interface DialogProps {
   readonly info: ConversationInfo;
@@ -81,12 +83,17 @@ export function DeleteDialog({ info, onClose }: DialogProps) {
   const { parley, connection } = useSession();
   const queries = useQueryClient();
   const [, go] = useLocation();
+  const panes = usePanes();
+  const id = info.conversation_id;
 
   async function remove() {
-    await parley.conversations.delete(info.conversation_id);
-    connection.expectEnd();
-    go('/', { replace: true, state: { deleted: info.title } });
-    queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
+    await parley.conversations.delete(id);
+    if (panes.ids.includes(id)) {
+      connection.expectEnd(streamName(id));
+      if (panes.ids.length > 1) panes.close(id);
+      else go('/', { replace: true, state: { deleted: info.title } });
+    }
+    queries.removeQueries({ queryKey: infoKey(id) });
     void queries.invalidateQueries({ queryKey: listKey });
   }
 

@@ -1,109 +1,24 @@
 // The header of a conversation: title, status and actions.
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useContext, useMemo } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../../src/client/parley.ts';
-import { Icon, type IconName } from '../../components/Icon.tsx';
+import { Icon } from '../../components/Icon.tsx';
 import { IconButton } from '../../components/IconButton.tsx';
+import { type Action, Menu } from '../../components/Menu.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
 import type { Activity } from '../../components/status.ts';
 import { visibleLine } from '../../components/visibleText.ts';
 import { useShortcuts } from '../../layout/shortcuts.ts';
+import { usePanes } from '../../panes/panes.ts';
 import { useTexts } from '../../texts/texts.tsx';
-import type { useActions } from '../conversationQueries.ts';
-
-interface Action {
-  readonly label: string;
-  readonly icon: IconName;
-  readonly run: () => void;
-  readonly danger?: boolean;
-  readonly disabled?: boolean;
-}
-
-const arrows: Readonly<Record<string, (at: number, count: number) => number>> = {
-  ArrowDown: (at, count) => (at + 1) % count,
-  ArrowUp: (at, count) => (at - 1 + count) % count,
-  Home: () => 0,
-  End: (_, count) => count - 1,
-};
-
-/** Moves the focus between menu items by arrow keys, Home and End. */
-function moveFocus(event: KeyboardEvent<HTMLElement>): void {
-  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button:not(:disabled)')];
-  const next = arrows[event.key]?.(buttons.indexOf(event.target as HTMLElement), buttons.length);
-  if (next === undefined) return;
-  event.preventDefault();
-  buttons[next]?.focus();
-}
-
-/** A dropdown menu; Escape and a click elsewhere close it. */
-function Menu({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
-  const [open, setOpen] = useState(false);
-  const menu = useRef<HTMLDivElement>(null);
-  const opener = useRef<HTMLButtonElement>(null);
-
-  useEffect(() => {
-    if (!open) return;
-    menu.current?.querySelector<HTMLElement>('ul button')?.focus();
-    const onPointer = (event: PointerEvent) => {
-      if (!menu.current?.contains(event.target as Node)) setOpen(false);
-    };
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      if (event.key !== 'Escape') return;
-      // The shortcuts of the page come later, and ignore it then.
-      event.preventDefault();
-      setOpen(false);
-      opener.current?.focus();
-    };
-    addEventListener('pointerdown', onPointer);
-    addEventListener('keydown', onKey, true);
-    return () => {
-      removeEventListener('pointerdown', onPointer);
-      removeEventListener('keydown', onKey, true);
-    };
-  }, [open]);
-
-  return (
-    <div className="menu" ref={menu}>
-      <IconButton
-        ref={opener}
-        icon="more"
-        label={label}
-        className=""
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
-      />
-      {open ? (
-        <ul onKeyDown={moveFocus}>
-          {actions.map((action) => (
-            <li key={action.label}>
-              <button
-                type="button"
-                className={action.danger ? 'danger' : undefined}
-                disabled={action.disabled}
-                onClick={() => {
-                  setOpen(false);
-                  opener.current?.focus();
-                  action.run();
-                }}
-              >
-                <Icon name={action.icon} />
-                {action.label}
-              </button>
-            </li>
-          ))}
-        </ul>
-      ) : null}
-    </div>
-  );
-}
+import { ConversationId, type useActions } from '../conversationQueries.ts';
 
 interface HeaderProps {
   readonly info: ConversationInfo | undefined;
   readonly activity: Activity | undefined;
   readonly actions: ReturnType<typeof useActions>;
-  readonly onRename: () => void;
-  readonly onChoose: () => void;
-  readonly onDelete: () => void;
+  /** What the menu offers. */
+  readonly menu: readonly Action[];
   readonly details: ReactNode;
 }
 
@@ -145,34 +60,36 @@ function Interrupt({ info, activity, actions }: Pick<HeaderProps, 'info' | 'acti
   );
 }
 
-function MoreMenu({
-  actions,
-  onRename,
-  onChoose,
-  onDelete,
-}: Omit<HeaderProps, 'info' | 'activity' | 'details'>) {
-  const { conversation } = useTexts();
-  const { download, downloading: disabled } = actions;
+/** In a split: goes to the other conversation, where there is space for one only, and closes this one. */
+function PaneButtons({ id }: { readonly id: string }) {
+  const { sidebar, shortcuts } = useTexts();
+  const { ids, open, close } = usePanes();
+  const other = ids.find((each) => each !== id);
+  if (other === undefined) return null;
   return (
-    <Menu
-      label={conversation.menu}
-      actions={[
-        { label: conversation.rename, icon: 'edit', run: onRename },
-        { label: conversation.choose, icon: 'gear', run: onChoose },
-        { label: conversation.downloadLog, icon: 'download', run: () => download('log'), disabled },
-        { label: conversation.downloadFiles, icon: 'file', run: () => download('files'), disabled },
-        { label: conversation.delete, icon: 'trash', run: onDelete, danger: true },
-      ]}
-    />
+    <>
+      <IconButton
+        icon="split"
+        label={shortcuts.pane}
+        className="plain other-pane"
+        onClick={() => open(other)}
+      />
+      <IconButton icon="close" label={sidebar.closePane} onClick={() => close(id)} />
+    </>
   );
 }
 
-export function Header({ info, activity, details, ...rest }: HeaderProps) {
+export function Header({ info, activity, actions, menu, details }: HeaderProps) {
   const { conversation, shell } = useTexts();
   const title = visibleLine(info?.title ?? '');
   return (
     <header className="conversation-header">
-      <Link href="/" className="button plain icon-only" aria-label={shell.toHome} title={shell.toHome}>
+      <Link
+        href="/"
+        className="button plain icon-only phone-only"
+        aria-label={shell.toHome}
+        title={shell.toHome}
+      >
         <Icon name="back" />
       </Link>
       <div className="title-and-status">
@@ -180,16 +97,17 @@ export function Header({ info, activity, details, ...rest }: HeaderProps) {
         {info === undefined ? null : <StatusBadge info={info} activity={activity} />}
       </div>
       <p className="downloading muted" role="status">
-        {rest.actions.downloading ? (
+        {actions.downloading ? (
           <>
             <span className="spinner" /> <span className="button-text">{conversation.downloading}</span>
           </>
         ) : null}
       </p>
-      <Interrupt info={info} activity={activity} actions={rest.actions} />
-      <StartStop info={info} actions={rest.actions} />
+      <Interrupt info={info} activity={activity} actions={actions} />
+      <StartStop info={info} actions={actions} />
       {details}
-      <MoreMenu {...rest} />
+      <Menu label={conversation.menu} actions={() => menu} />
+      <PaneButtons id={useContext(ConversationId)} />
     </header>
   );
 }
