@@ -57,6 +57,13 @@ describe('the pod of a conversation', { skip }, () => {
     const log = await kubectl('logs', name);
     assert.ok(log.length > 0);
     assertWithout([...secrets, 'a word of the user', 'jsonrpc'], 'log', log);
+    assertWithout(secrets, 'events', await kubectl('get', 'events', '--output=json'));
+    assertWithout([...Object.values(outer), inner, token], 'log of the service', runs.service.logs());
+    // The patterns are read from standard input, so that no process has them in its command line.
+    const search = ['grep', '-rlaF', '-f', '-', '/', '--exclude-dir=proc', '--exclude-dir=sys'];
+    const searchAll = `${search.join(' ')} 2>/dev/null; echo done`;
+    const exec = ['--namespace', pods?.namespace ?? '', 'exec', '--stdin', name, '--', 'sh', '-c', searchAll];
+    assert.equal(await cluster().kubectl(exec, `${Object.values(outer).join('\n')}\n`), 'done\n');
     await runs.stop(id);
     await pods?.untilNone();
   });
@@ -72,6 +79,34 @@ describe('the pod of a conversation', { skip }, () => {
     );
     assert.equal(await shell(runs, id, 4, 'ls /var/run/secrets 2>&1 | grep -c "No such"'), '1\n');
     assert.equal(await shell(runs, id, 5, 'env | grep -c KUBERNETES_'), '0\n');
+    await runs.stop(id);
+    await pods?.untilNone();
+  });
+
+  it('finds no token of a service account, wherever it looks', async (t) => {
+    const runs = await startRuns(inPods(), t);
+    const id = await runs.create('hello');
+    await runs.turns(id, 1);
+    // The cluster has one for the account of the pod.
+    const tokens = 'jsonpath={.items[?(@.type=="kubernetes.io/service-account-token")].metadata.name}';
+    assert.match(await kubectl('get', 'secrets', `--output=${tokens}`), /default-token/);
+    const jwt = 'eyJhbGciOi[A-Za-z0-9_-]{10,}[.]eyJ[A-Za-z0-9_-]{10,}[.]';
+    const look = [
+      `grep -rlaE '${jwt}' / --exclude-dir=proc --exclude-dir=sys 2>/dev/null`,
+      'find / -xdev -name token -o -xdev -name ca.crt -o -xdev -path "*serviceaccount*" 2>/dev/null',
+      'grep -hE "secret|token|serviceaccount" /proc/[0-9]*/mountinfo 2>/dev/null',
+      `cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep -aE "${jwt}"`,
+      'echo done',
+    ];
+    assert.equal(await shell(runs, id, 2, look.join('; ')), 'done\n');
+    const [pod] = await listPods();
+    const { spec } = pod as unknown as { spec: { volumes: object[]; automountServiceAccountToken: boolean } };
+    assert.equal(spec.automountServiceAccountToken, false);
+    for (const volume of spec.volumes)
+      assert.deepEqual(
+        Object.keys(volume).filter((key) => /secret|projected|hostPath|configMap/.test(key)),
+        [],
+      );
     await runs.stop(id);
     await pods?.untilNone();
   });
