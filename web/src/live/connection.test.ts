@@ -52,6 +52,20 @@ describe('the connection', () => {
     assert.equal(connection.state(), 'live');
   });
 
+  it('is not restored when the only lost stream has ended as expected', () => {
+    const connection = createConnection();
+    const [list, log] = [connection.stream('list'), connection.stream('log')];
+    list.report('live');
+    log.report('live');
+    log.report('reconnecting');
+    let restored = 0;
+    onReconnected(connection, () => restored++);
+    connection.expectEnd('log');
+    log.closed();
+    assert.deepEqual([connection.state(), restored], ['live', 0]);
+    list.closed();
+  });
+
   it('reports once that it is restored', () => {
     const connection = createConnection();
     const stream = connection.stream('list');

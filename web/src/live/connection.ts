@@ -79,8 +79,8 @@ export function createConnection(): Connection {
     },
     expectEnd: (name) => {
       streams.set(name, 'ended');
-      update();
-      if (!some('live') && !some('reconnecting')) set('idle');
+      // It may have noticed its end already. Nothing was lost then, so that nothing is restored.
+      if (!some('reconnecting') && current !== 'back') set(some('live') ? 'live' : 'idle');
     },
     restart: () => {
       restartCount++;
