@@ -25,6 +25,7 @@ export const sections: readonly Section[] = [
       conversations.followCommand,
       conversations.logsCommand,
       conversations.sendCommand,
+      conversations.forkCommand,
       conversations.confirmCommand,
       conversations.cancelCommand,
       conversations.stopCommand,

@@ -13,6 +13,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   follow: async () => (await import('./commands/follow.ts')).follow,
   logs: async () => (await import('./commands/follow.ts')).logs,
   send: async () => (await import('./commands/send.ts')).send,
+  fork: async () => (await import('./commands/fork.ts')).fork,
   confirm: async () => (await import('./commands/send.ts')).confirm,
   cancel: async () => (await import('./commands/manage.ts')).cancel,
   stop: async () => (await import('./commands/manage.ts')).stop,

@@ -17,6 +17,7 @@ import type {
   EventsFilter,
   EventsPage,
   FeedbackList,
+  ForkConversation,
   ListFilter,
   NewFeedback,
   NewMessage,
@@ -135,6 +136,13 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
      */
     create: (creation: CreateConversation, options: CreateOptions = {}): Promise<ConversationResponse> =>
       sendOnce<ConversationResponse>('/api/conversations', creation, options),
+
+    /** Creates one conversation from an event of another; repeated like `create`. */
+    fork: (
+      id: string,
+      request: ForkConversation = {},
+      options: CreateOptions = {},
+    ): Promise<ConversationResponse> => sendOnce<ConversationResponse>(pathOf(id, '/fork'), request, options),
 
     /** Returns a page, newest first. Send `next_page_id` as `page_id` for the next page, until it is null. */
     list,

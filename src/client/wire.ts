@@ -17,6 +17,7 @@ import type {
   FeedbackList as FeedbackListSchema,
   NewFeedback as NewFeedbackSchema,
 } from '../conversations/feedback/schema.ts';
+import type { ForkConversation as ForkConversationSchema } from '../conversations/fork/schema.ts';
 import type {
   ChangeConversation as ChangeConversationSchema,
   NewMessage as NewMessageSchema,
@@ -144,6 +145,7 @@ export type Diagnostics = Type.Static<typeof DiagnosticsSchema>;
 export type ErrorBody = Type.Static<typeof ErrorBodySchema>;
 export type EventsQuery = Type.Static<typeof EventsQuerySchema>;
 export type FeedbackList = Type.Static<typeof FeedbackListSchema>;
+export type ForkConversation = Type.Static<typeof ForkConversationSchema>;
 export type GitChange = Type.Static<typeof GitChangeSchema>;
 export type GitDiff = Type.Static<typeof GitDiffSchema>;
 export type GitUser = Type.Static<typeof GitUserSchema>;

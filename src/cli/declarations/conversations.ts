@@ -200,6 +200,36 @@ export const sendCommand = declare({
   topics,
 });
 
+export const forkCommand = declare({
+  name: 'fork',
+  summary: 'Start a conversation from an event of another',
+  description:
+    'Creates a conversation with the history of another one up to an event, with the files as they were at the end of that turn, and prints its id. Its agent knows nothing of what came later. Without --message it waits for one.',
+  arguments: [conversationArgument],
+  options: {
+    event: {
+      type: 'integer',
+      value: 'N',
+      help: 'The last event of the other conversation that it has.',
+      shownDefault: 'the newest one',
+    },
+    message: { type: 'string', short: 'm', value: 'TEXT', help: 'Start it at once with this message.' },
+    title: { type: 'string', value: 'TEXT', help: 'Its title.' },
+    files: {
+      type: 'string',
+      choices: ['turn', 'latest', 'none'],
+      value: 'turn|latest|none',
+      help: 'The files that it starts with: those after the turn of the event, those of the last snapshot, or a new workspace.',
+      shownDefault: 'turn',
+    },
+    agent: { type: 'string', value: 'NAME', help: 'Another agent.' },
+    model: { type: 'string', value: 'NAME', help: 'Another model, such as openai/gpt-5.' },
+    ...jsonOption,
+  },
+  examples: ['fork 01a1dd04', 'fork 01a1dd04 --event 41 --message "Try it without the cache."'],
+  topics,
+});
+
 export const confirmCommand = declare({
   name: 'confirm',
   summary: 'Answer an approval request',

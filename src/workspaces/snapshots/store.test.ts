@@ -21,6 +21,7 @@ import { ensureUser } from '../../users/store.ts';
 import { newBlobName } from './contents.ts';
 import { discardSnapshot, findSnapshot, openSnapshot, publishSnapshot } from './store.ts';
 import { createSnapshotSweep } from './sweep.ts';
+import { listNeededBlobs } from './turnStore.ts';
 
 const leaseMs = 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -99,6 +100,45 @@ for (const kind of databaseKinds)
       assert.equal(await database.run(publishSnapshot, { ...run, ...published, blob: 'b2' }), true);
       const { blob, taken_at: takenAt, heard } = (await database.run(findSnapshot, run.key)) ?? {};
       assert.deepEqual([blob, takenAt, heard], ['b2', 2, 2]);
+    });
+
+    it('keeps the files of the last 20 turns, and those that forks need', async (t) => {
+      const { database, snapshotted } = await setUp(kind, t);
+      const { run, snapshotId: id } = await snapshotted('a');
+      const other = await snapshotted('b');
+      await inspect(
+        database,
+        `update snapshots set source_id = '${id}', source_blob = 't1' where id = '${other.snapshotId}'`,
+      );
+      for (let heard = 1; heard <= 23; heard++) {
+        const turn = { from: heard - 1, heard };
+        const files = { id, blob: `t${heard}`, takenAt: heard, heard, turn };
+        assert.equal(await database.run(publishSnapshot, { ...run, ...files }), true);
+      }
+      const kept = Array.from({ length: 20 }, (_, i) => `t${i + 4}`);
+      assert.deepEqual((await database.run(listNeededBlobs, id)).toSorted(), [...kept, 't1'].toSorted());
+      // Once the fork has a snapshot of its own, it needs no other one.
+      const own = { id: other.snapshotId, blob: 'own', takenAt: 1, heard: 1 };
+      assert.equal(await database.run(publishSnapshot, { ...other.run, ...own }), true);
+      assert.deepEqual((await database.run(listNeededBlobs, id)).toSorted(), kept.toSorted());
+    });
+
+    it('is not removed before the fork that needs it has one of its own', async (t) => {
+      const { database, userId, store, snapshotted, sweepFor } = await setUp(kind, t);
+      const { snapshotId: id } = await snapshotted('a');
+      const fork = await snapshotted('b');
+      await inspect(
+        database,
+        `update snapshots set source_id = '${id}', source_blob = 'b1', blob = null where id = '${fork.snapshotId}'`,
+      );
+      await database.run(deleteConversation, { userId, id: 'a', at });
+      const sweep = sweepFor(0);
+      await sweep();
+      assert.deepEqual(await store.list(id, 10, signal), ['b1']);
+      const own = { id: fork.snapshotId, blob: 'own', takenAt: 1, heard: 1 };
+      assert.equal(await database.run(publishSnapshot, { ...fork.run, ...own }), true);
+      await sweep();
+      assert.deepEqual(await store.list(id, 10, signal), []);
     });
 
     it('is not created with a key that is no longer the active one', async (t) => {
