@@ -108,6 +108,8 @@ describe('the sidebar', { skip: noBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(`${service.url}/settings/about`);
     await row(other, 'c61').waitFor();
+    // A tab in the background draws one frame per second, for which each click waits.
+    await page.bringToFront();
 
     await openMenu(page, 'c61', 'Pin');
     await group(page, 'Pinned').getByText('Number 61').waitFor();
