@@ -146,6 +146,7 @@ for (const kind of databaseKinds) {
         unread: true,
         last_event_id: 1,
         seen_event_id: null,
+        forked_from: null,
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;
