@@ -1,11 +1,10 @@
 // Creates, watches, finds and deletes objects of one kind in one namespace.
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Api, ClusterError } from './api.ts';
-import { managedBy } from './podSpec.ts';
+import { listObjects } from './list.ts';
 import type { ObjectMeta } from './podStatus.ts';
 
 const watchAgainMs = 200;
-const listedMax = '500';
 const notFound = 404;
 
 export interface Named {
@@ -31,11 +30,6 @@ export interface Objects<One extends Named> {
   ): Promise<Found>;
 }
 
-export const selectorOf = (labels: Readonly<Record<string, string>>) =>
-  Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
-
 export function isNotFound(error: unknown): boolean {
   return error instanceof ClusterError && error.status === notFound;
 }
@@ -54,10 +48,7 @@ export function createObjects<One extends Named>(api: Api, folder: string): Obje
   return {
     create: (body) => api.call<One>({ method: 'POST', path: folder, body }),
     find: (name) => find(name),
-    list: async (labels) => {
-      const query = { labelSelector: selectorOf({ ...managedBy, ...labels }), limit: listedMax };
-      return (await api.call<{ items: readonly One[] }>({ path: folder, query })).items;
-    },
+    list: (labels) => listObjects<One>(api, folder, labels),
     remove: async (name) => {
       const body = { propagationPolicy: 'Background' };
       await api.call({ method: 'DELETE', path: pathOf(name), body }).catch(unlessNotFound);

@@ -1,8 +1,9 @@
 // Creates, watches, finds and deletes pods.
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Api, ClusterError } from './api.ts';
-import { isNotFound, selectorOf } from './objects.ts';
-import { managedBy, type podOf } from './podSpec.ts';
+import { listObjects } from './list.ts';
+import { isNotFound } from './objects.ts';
+import type { podOf } from './podSpec.ts';
 import {
   endOf,
   hasExceeded,
@@ -19,8 +20,6 @@ const goneMsMax = 30_000;
 const explainMsMax = 3_000;
 const watchAgainMs = 200;
 /** Of one page. */
-const listedMax = '500';
-const pagesMax = 40;
 const graceSeconds = 1;
 
 export interface Pods {
@@ -50,12 +49,6 @@ export interface PodEnd {
 
 const isSame = ({ metadata }: Pod, uid: string | undefined) => uid === undefined || metadata.uid === uid;
 const deleted: PodEnd = { why: 'it was deleted', hasExceeded: false, isAlive: false };
-
-interface PodList {
-  readonly items: readonly Pod[];
-  /** `continue` is there if there are more. */
-  readonly metadata?: { readonly continue?: string };
-}
 
 export function createPods(api: Api, namespace: string): Pods {
   const folder = `/api/v1/namespaces/${namespace}/pods`;
@@ -142,19 +135,7 @@ export function createPods(api: Api, namespace: string): Pods {
         await wait(watchAgainMs);
       }
     },
-    list: async (labels) => {
-      const labelSelector = selectorOf({ ...managedBy, ...labels });
-      const found: Pod[] = [];
-      let rest = '';
-      for (let page = 0; page < pagesMax; page++) {
-        const query = { labelSelector, limit: listedMax, ...(rest && { continue: rest }) };
-        const { items, metadata } = await api.call<PodList>({ path: folder, query });
-        found.push(...items);
-        rest = metadata?.continue ?? '';
-        if (rest === '') break;
-      }
-      return found;
-    },
+    list: (labels) => listObjects<Pod>(api, folder, labels),
     hasEnded: async (name, uid) => {
       const signal = AbortSignal.timeout(explainMsMax);
       return api

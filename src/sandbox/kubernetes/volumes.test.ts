@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Api, type ApiRequest, ClusterError, refusalOf } from './api.ts';
+import { type Api, type ApiRequest, ClusterError } from './api.ts';
 import { keyLabel } from './podSpec.ts';
 import { createVolumes, serviceLabel } from './volumes.ts';
 
@@ -141,11 +141,5 @@ describe('the volumes of conversations', () => {
     assert.match((await volumes.findFault(volume)) ?? '', /the storage class slow has provided no volume$/);
     claim.status.phase = 'Bound';
     assert.equal(await volumes.findFault(volume), undefined);
-  });
-
-  it('name the quota that is used up, and not a permission', async () => {
-    const message = 'persistentvolumeclaims "x" is forbidden: exceeded quota: q, requested: 1';
-    assert.equal(refusalOf(403, JSON.stringify({ message })).message, message);
-    assert.match(refusalOf(403, JSON.stringify({ message: 'no' })).message, /lacks a permission/);
   });
 });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SandboxConversation, SandboxVolumes } from '../sandbox.ts';
 import { type Api, ClusterError } from './api.ts';
+import { listObjects } from './list.ts';
 import { keyLabel, labelOf, labelsOfConversation, managedBy } from './podSpec.ts';
 
 export interface VolumeOptions {
@@ -25,11 +26,6 @@ interface Claim {
   readonly status?: { readonly phase?: string };
 }
 
-interface ClaimPage {
-  readonly metadata?: { readonly continue?: string };
-  readonly items: readonly Claim[];
-}
-
 /** A claim that a pod can mount. */
 export interface Volume {
   readonly claim: string;
@@ -48,9 +44,6 @@ export interface Volumes extends SandboxVolumes {
 
 export const serviceLabel = 'parley.dev/service';
 
-const pageMax = '500';
-/** Claims beyond these are looked at when others are gone. */
-const pagesMax = 200;
 /** How long a claim that is being deleted may take to go. */
 const goneMsMax = 30_000;
 const lookAgainMs = 200;
@@ -116,20 +109,6 @@ export function createVolumes(api: Api, namespace: string, options: VolumeOption
     }
   }
 
-  async function* listClaims(): AsyncGenerator<Claim> {
-    const labelSelector = Object.entries({ ...managedBy, [serviceLabel]: labelOf(await serviceId()) })
-      .map(([name, value]) => `${name}=${value}`)
-      .join(',');
-    let next = '';
-    for (let page = 0; page < pagesMax; page++) {
-      const query = { labelSelector, limit: pageMax, ...(next && { continue: next }) };
-      const { items, metadata } = await api.call<ClaimPage>({ path: folder, query });
-      yield* items;
-      next = metadata?.continue ?? '';
-      if (next === '') return;
-    }
-  }
-
   return {
     open: async (conversation) => {
       const service = await serviceId();
@@ -164,7 +143,8 @@ export function createVolumes(api: Api, namespace: string, options: VolumeOption
     },
     list: async () => {
       const found = new Map<number, Claim[]>();
-      for await (const claim of listClaims()) {
+      const labels = { [serviceLabel]: labelOf(await serviceId()) };
+      for (const claim of await listObjects<Claim>(api, folder, labels)) {
         const key = Number(claim.metadata.labels?.[keyLabel]);
         if (!Number.isSafeInteger(key) || claim.metadata.deletionTimestamp !== undefined) continue;
         found.set(key, [...(found.get(key) ?? []), claim]);
