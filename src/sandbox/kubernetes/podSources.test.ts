@@ -9,7 +9,14 @@ import {
 import { folderOf, podNameAnnotation } from './agentSandbox.ts';
 import { createPodEngine } from './podEngine.ts';
 import { createPodSources } from './podSources.ts';
-import { conversationLabels, managedBy, type PodOptions, processLabel, warmPodSpec } from './podSpec.ts';
+import {
+  conversationLabels,
+  managedBy,
+  type PodOptions,
+  podOf,
+  processLabel,
+  warmPodSpec,
+} from './podSpec.ts';
 import { createPods } from './pods.ts';
 import { probeAgentSandbox } from './probeAgentSandbox.ts';
 
@@ -96,11 +103,7 @@ describe('a pod of a Sandbox', () => {
     const pod = await source.acquire('one', spec);
     assert.equal(pod.podName, 'other-name');
     const { metadata, spec: created } = api.find(`${folders.sandboxes}/one`) ?? {};
-    assert.deepEqual(metadata?.labels, {
-      ...managedBy,
-      [processLabel]: 'p1',
-      ...conversationLabels(spec),
-    });
+    assert.deepEqual(metadata?.labels, podOf('one', spec, podOptions).metadata.labels);
     const { podTemplate } = created as { podTemplate: FakeObject };
     assert.deepEqual(podTemplate.metadata.labels, metadata?.labels);
     assert.deepEqual(
