@@ -50,7 +50,7 @@ describe('the built-in agent in the web UI', { skip: noBrowser }, () => {
     await log.getByText('+an old pond').waitFor();
     await log.getByRole('button', { name: 'Approve', exact: true }).click();
     await log.getByText('It is written.').waitFor();
-    await page.getByRole('button', { name: /haiku\.txt/ }).waitFor();
+    await page.getByRole('button', { name: /added haiku\.txt/ }).waitFor();
     await page
       .getByRole('complementary')
       .getByText(/^\$0\.0\d/)

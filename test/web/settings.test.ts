@@ -218,7 +218,7 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.keyboard.press('n');
     await dialog.waitFor();
     await button(page, 'Leave and discard').click();
-    await page.waitForURL(`${service.url}/`);
+    await page.waitForURL(`${service.url}/new`);
     await page.goBack();
     assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), '');
   });

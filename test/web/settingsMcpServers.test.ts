@@ -103,7 +103,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await button(page, 'Add MCP server').click();
     await page.getByLabel('Type').selectOption('stdio');
     await page.getByLabel('Name').fill('my files');
-    await page.getByLabel('Command').fill('npx');
+    await page.getByLabel('Command', { exact: true }).fill('npx');
     await button(page, 'Save server').click();
     await page.getByText('must consist of letters').waitFor();
     await page.getByLabel('Name').fill('files');
