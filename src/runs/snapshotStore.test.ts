@@ -15,11 +15,12 @@ import {
   stopsWithFault,
 } from '../../test/support/snapshots.ts';
 import { until } from '../../test/support/until.ts';
+import { uploadFiles } from '../../test/support/uploads.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { discardSnapshot } from '../workspaces/snapshots/store.ts';
 
 describe('the snapshot store', () => {
-  it('has no readable text, and no blob of an older snapshot', async (t) => {
+  it('has no readable text, and no blob that neither a turn nor the last snapshot needs', async (t) => {
     const cluster = await createCluster(t);
     const machine = await cluster.startMachine();
     const id = await machine.create(
@@ -28,8 +29,7 @@ describe('the snapshot store', () => {
     await machine.turns(id, 1);
     await cluster.stored(id);
     const first = cluster.blobs();
-    await shell(machine, id, 2, 'echo more >b.txt');
-    await cluster.stored(id, 2);
+    await uploadFiles(machine.service, id, [['b.txt', 'more\n']]);
     await until('old blobs are gone', () => first.some((blob) => !existsSync(blob)));
     const texts = cluster.blobs().map((blob) => readFileSync(blob, 'latin1'));
     assert.ok(texts.length > 0);
@@ -102,8 +102,7 @@ describe('the snapshot store', () => {
     const machine = await cluster.startMachine();
     s3.refusesDeletes = true;
     const id = await cluster.createStored(machine, 'echo one >a.txt');
-    await shell(machine, id, 2, 'echo two >a.txt');
-    await cluster.stored(id, 2);
+    await uploadFiles(machine.service, id, [['b.txt', 'two\n']]);
     await until('it is logged', () =>
       machine.service
         .logs()
@@ -112,7 +111,7 @@ describe('the snapshot store', () => {
     assert.deepEqual(snapshotNotices(await machine.events(id)), []);
     const left = s3.objects.size;
     s3.refusesDeletes = false;
-    await shell(machine, id, 3, 'echo three >a.txt');
+    await uploadFiles(machine.service, id, [['c.txt', 'three\n']]);
     await until('they are gone', () => s3.objects.size < left);
   });
 
